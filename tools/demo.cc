@@ -157,7 +157,17 @@ int demo(Options& options) {
   constexpr std::string_view kUsualProvider = "tcp";
   const bool is_ofi = options.config.backend == "ofi";
   std::string& provider = options.config.endpoint.ofi.provider;
-  if (is_ofi && provider.empty()) provider = kUsualProvider;
+  std::string without;  // what is said before all rows
+  if (is_ofi && provider.empty()) {
+    provider = kUsualProvider;
+    const std::string words =
+        "NOT RDMA: this demo measures TCP within this machine, which needs no RDMA device.";
+    if (options.format == "table") {
+      without = words + '\n';
+    } else {
+      tell(words);
+    }
+  }
   const ServerProcess server(apart ? cpus[0] : -1, is_ofi ? provider : options.config.backend);
 
   std::vector<report::Report> reports;
@@ -166,6 +176,7 @@ int demo(Options& options) {
   const auto write_all = [&] { return writer.write(text, reports); };
   const auto keep = [&](report::Report report) {
     name_flags(report);
+    text += std::exchange(without, "");
     text += writer.rows(reports.emplace_back(std::move(report)), true);
     if (reports.back().error || reports.size() == kParts) return write_all();
     if (!writer.streams()) return 0;
@@ -178,7 +189,11 @@ int demo(Options& options) {
     return 0;
   };
   More more;
-  if (writer.streams()) more = [&](const auto& report) { return writer.rows(report, false); };
+  if (writer.streams()) {
+    more = [&](const auto& report) {
+      return std::exchange(without, "") + writer.rows(report, false);
+    };
+  }
   for (const Shape shape : {Shape::latency, Shape::bandwidth}) {
     for (const OperationCode operation : {OperationCode::send, OperationCode::write}) {
       run::Config config = options.config;

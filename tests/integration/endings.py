@@ -174,6 +174,7 @@ class Rows(unittest.TestCase):
     @unittest.skipUnless(OFI, "without libfabric")
     def test_demo_prints_a_row_before_the_next_size_is_measured(self):
         table = self.rows_until_a_signal("demo", first=" +8 ")
+        self.assertTrue(table.startswith("NOT RDMA: this demo measures TCP"), table)
         self.assertNotRegex(table, "(?m)^ +1M ")
 
     def test_rows_that_come_are_the_rows_of_the_whole(self):
