@@ -350,9 +350,24 @@ class Page(unittest.TestCase):
         wide = self.browser.execute_script("return document.documentElement.scrollWidth")
         self.assertLessEqual(wide, PHONE[0])
         self.wait("return [...document.querySelectorAll('.scroll')].every(e => (e.scrollWidth > e.clientWidth + 1) === e.hasAttribute('data-more'))")
+        findings = self.all("[aria-label='What stands out']")
+        self.assertEqual([one for one in findings if one.get_attribute("data-more") is not None], [], "each finding stands by itself")
         self.check_quiet()
         self.load(PHONE)
         self.shoot("phone")
+
+    def test_paper_is_as_wide_as_the_page(self):
+        """A browser makes a page smaller of which a table is wider than the paper."""
+        document = json.loads((self.path / "doctor-bad.json").read_text(encoding="utf-8"))
+        for one in document["findings"]:
+            one["evidence"] = ["sys/devices/pci0000:00/0000:00:0e.0/0000:05:00.0/infiniband/mlx5_8/ports/1/rate"]
+        self.report("checks", json.dumps(document))
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 717, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        wide = self.browser.execute_script("return document.documentElement.scrollWidth")
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        self.assertLessEqual(wide, 717)
 
     def report(self, name: str, *documents: str):
         """Opens the page of these documents."""

@@ -27,12 +27,9 @@ function chart(one) {
     x: (values) => ({axisTick: {customValues: values}, axisLabel: {customValues: values, formatter: xText}}), y: {min: 0, max: last * unit, interval: ticks[1] * unit}});
 }
 
-/** On a phone each row stands by itself, its cells below one another with the heads of their columns before them. */
 function tableOf(one, title) {
   const heads = list(one.heads).map(said);
-  const box = table(title, heads.map((name, i) => ({name, number: i > 0 && one.words !== true})), list(one.rows).map((row) => list(row).map((cell) => h('span', {}, unbroken(said(cell))))), {class: 'scroll said'});
-  for (const row of box.querySelectorAll('tbody tr')) [...row.children].forEach((cell, i) => { cell.dataset.head = heads[i] ?? ''; });
-  return box;
+  return table(title, heads.map((name, i) => ({name, number: i > 0 && one.words !== true})), list(one.rows).map((row) => list(row).map((cell) => h('span', {}, unbroken(said(cell))))), {class: 'scroll stack said'});
 }
 
 function block(one, title) {

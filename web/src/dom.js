@@ -34,11 +34,15 @@ const observer = new ResizeObserver((all) => {
   for (const {target} of all) target.parentElement.toggleAttribute('data-more', target.parentElement.scrollWidth > target.parentElement.clientWidth + 1);
 });
 
-/** A table in a region of its own that scrolls, by keyboard too. A column is {name, number}; a row is its cells, or {cells, attributes}. */
+/**
+ * A table in a region of its own that scrolls, by keyboard too. A column is {name, number}; a row is its cells, or {cells, attributes}.
+ * Of one of the class "stack" each row stands by itself on a phone, its cells below one another with the heads of their columns before them.
+ */
 export function table(caption, columns, rows, attributes = {}) {
+  const stacks = attributes.class?.split(' ').includes('stack');
   const head = h('tr', {}, columns.map((one) => h('th', {scope: 'col', class: one.number ? 'n' : null}, one.name)));
   const body = rows.map((row) => h('tr', row.attributes ?? {}, (row.cells ?? row).map((cell, i) =>
-    h(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, class: columns[i]?.number ? 'n' : null}, cell))));
+    h(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, class: columns[i]?.number ? 'n' : null, 'data-head': stacks ? columns[i]?.name : null}, cell))));
   const node = h('table', {}, h('caption', {}, caption), h('thead', {}, head), h('tbody', {}, body));
   observer.observe(node);
   return h('div', {tabindex: 0, role: 'region', 'aria-label': caption, ...attributes, class: `${attributes.class ?? 'scroll'}${rows.length > kTall ? ' tall' : ''}`}, node);

@@ -30,7 +30,7 @@ function partNode(part, all) {
   const first = sections.filter((one) => one.open && one.rows.length === 0);
   const charts = kCharts[part.kind];
   return add(h('div'), [
-    words(part.headlines, {class: 'verdict'}), part.found ? tableOf(part.found) : null, first.map(sectionNode),
+    words(part.headlines, {class: 'verdict'}), part.found ? tableOf(part.found, 'scroll stack') : null, first.map(sectionNode),
     charts ? safely(() => add(h('div'), charts(part.documents.map((i) => all[i])))) : null,
     sections.filter((one) => !first.includes(one)).map(sectionNode),
   ]);

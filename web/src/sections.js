@@ -34,10 +34,10 @@ function filter(rows, box) {
   }));
 }
 
-export function tableOf(section) {
+export function tableOf(section, kind = section.columns.length > 4 ? 'scroll wide' : 'scroll') {
   const rows = list(section.rows);
   const box = table(section.title, list(section.columns), rows.map((row) => ({attributes: row.differs ? {class: 'differs'} : {}, cells: list(row.cells).map(cellNode)})),
-      section.columns.length > 4 ? {class: 'scroll wide'} : {});
+      {class: kind});
   return [filter(rows, box), box, section.left_out > 0 ? h('p', {class: 'note'}, `${plural(section.left_out, 'more row')} left out.`) : null];
 }
 
