@@ -143,8 +143,10 @@ int decide(DecideOptions& options) {
   settle_rails(decision.projection, {&of_a, &of_b});
   const analysis::Decision made = analysis::decide(of_a, of_b, decision);
   const std::string time = report::time_of_page();
+  const std::size_t width =
+      options.output.empty() ? std::min(output_width(), report::kUsualWidth) : report::kUsualWidth;
   const auto written = [&](DecisionFormat as) {
-    return to_document(made, as, options.language, time);
+    return to_document(made, as, options.language, time, width);
   };
   write_too(written(DecisionFormat::json), options.json, [&] {
     write_page(options, written(format), [&] { return written(DecisionFormat::text); });

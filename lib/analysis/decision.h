@@ -14,6 +14,7 @@
 #include "analysis/projection.h"
 #include "rdmabench/analysis/comparison.h"
 #include "rdmabench/analysis/launch.h"
+#include "rdmabench/results/result.h"
 
 namespace rdmabench::inline v1::analysis {
 
@@ -136,9 +137,9 @@ enum class Language : std::uint8_t { english, korean };
 /// How a decision is written. All have the same sentences and numbers.
 enum class DecisionFormat : std::uint8_t { text, markdown, json, html };
 
-/// Text of 80 columns; JSON of docs/schema/rdmabench-decide-1.schema.json; HTML as the page of
+/// Text of `width` columns; JSON of docs/schema/rdmabench-decide-1.schema.json; HTML as the page of
 /// report::to_html(), which shows `generated` and prints on one sheet.
 std::string to_document(const Decision& decision, DecisionFormat format, Language language,
-                        std::string_view generated = "");
+                        std::string_view generated = "", std::size_t width = report::kUsualWidth);
 
 }  // namespace rdmabench::inline v1::analysis

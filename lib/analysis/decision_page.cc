@@ -303,11 +303,11 @@ Page make_page(const Decision& decision, Language language) {
 }
 
 std::string to_document(const Decision& decision, DecisionFormat format, Language language,
-                        std::string_view generated) {
+                        std::string_view generated, std::size_t width) {
   const Page page = make_page(decision, language);
   report::Document document{"decide", std::string(report::kDecideSchema),
                             report::body_of(to_object(page, decision))};
-  if (format == DecisionFormat::text) return report::decision_text(json_of(document));
+  if (format == DecisionFormat::text) return report::decision_text(json_of(document), width);
   if (format == DecisionFormat::json) return report::to_json(document);
   if (format == DecisionFormat::html) return report::to_html({&document, 1}, generated);
   return report::decision_markdown(json_of(document), 1);

@@ -56,7 +56,7 @@ std::string escaped_for_markdown(std::string_view text);
 
 /// The page of a decision as Markdown, its question as a heading of that level.
 std::string decision_markdown(const Json& body, std::size_t level);
-/// The same as text of 80 columns.
-std::string decision_text(const Json& body);
+/// The same as text.
+std::string decision_text(const Json& body, std::size_t width);
 
 }  // namespace rdmabench::inline v1::report

@@ -136,8 +136,7 @@ std::string table_text(const Section& section, std::size_t width) {
   }
   TextTable table = headings(section);
   add_rows(section, table);
-  std::string text = table.text(width);
-  if (widest_line(text) > std::max(width, kUsualWidth)) text = as_list(section, width);
+  std::string text = table.fits(width) ? table.text(width) : as_list(section, width);
   if (section.left_out > 0) text += fmt::format("{} more rows\n", section.left_out);
   return terminal_safe(text + remarks_of(section), "\n");
 }
@@ -215,7 +214,7 @@ std::string TableText::more(Section section, bool last) {
   return terminal_safe(text, "\n");
 }
 
-std::string decision_text(const Json& body) {
+std::string decision_text(const Json& body, std::size_t width) {
   const Json& page = object_of(body, "page");
   std::vector<Section> all{{.words = {said(page, "question"), said(page, "subject")}},
                            {.title = said(page, "answer")}};
@@ -223,7 +222,7 @@ std::string decision_text(const Json& body) {
     all[0].words.emplace_back(without);
   }
   for (Section& section : decision_sections(body)) all.push_back(std::move(section));
-  return to_text(all, kUsualWidth, true);
+  return to_text(all, width, true);
 }
 
 std::string to_text(const Document& document, std::size_t width) {

@@ -272,6 +272,12 @@ std::string TextTable::text(std::size_t width) const {
          layout.left_out;
 }
 
+bool TextTable::fits(std::size_t width) const {
+  const Layout layout = lay_out(width, false);
+  return widest_line(drawn(heading_lines(layout), layout)) <= width &&
+         widest_line(drawn(row_lines(layout, 0), layout)) <= width;
+}
+
 std::string TextTable::more(std::size_t width) {
   std::string text;
   if (!layout_) {

@@ -40,6 +40,9 @@ class TextTable {
   /// value. The rest is shown whatever its width.
   std::string text(std::size_t width = kAnyWidth) const;
 
+  /// Whether the headings and rows of text(width) are no wider.
+  bool fits(std::size_t width) const;
+
   /// The rows that were added since the last call, for who prints them as they come. The first call
   /// has the heading above them, and decides by the rows that are there, by `widest` and by `alike`
   /// which columns there are and how wide they stay; lines above the heading name those left out.

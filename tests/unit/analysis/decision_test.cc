@@ -627,13 +627,15 @@ TEST(DecisionPage, TracesEveryNumberToTheJson) {
   }
 }
 
-TEST(DecisionPage, TextHasEightyColumns) {
+TEST(DecisionPage, TextHasAsManyColumnsAsAreGiven) {
   for (const Decision& decision : all_kinds()) {
     for (const Language language : {Language::english, Language::korean}) {
-      const std::string text = to_document(decision, DecisionFormat::text, language);
-      std::istringstream lines(text);
-      for (std::string line; std::getline(lines, line);) {
-        EXPECT_LE(report::display_width(line), 80U) << line;
+      for (const std::size_t width : {80U, 60U, 40U}) {
+        const std::string text = to_document(decision, DecisionFormat::text, language, "", width);
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+          EXPECT_LE(report::display_width(line), width) << line;
+        }
       }
     }
   }

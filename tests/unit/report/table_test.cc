@@ -224,6 +224,18 @@ TEST(Launches, OfAFabricKeepTheDoubtsOfEarlierFiles) {
   EXPECT_THAT(launches_text(over, 300), has_all("one rail", "too few"));
 }
 
+TEST(Table, ThatDoesNotFitIsAListBelowEightyColumnsToo) {
+  const Section section{.columns = {{"size", true}, {"a side"}, {"another side"}, {"verdict"}},
+                        .rows = {{{"8", "1.5 us", "1.6 us", "INCONCLUSIVE"}}}};
+  EXPECT_EQ(to_text({section}, 60),
+            "size  a side  another side  verdict\n"
+            "   8  1.5 us  1.6 us        INCONCLUSIVE\n");
+  EXPECT_EQ(to_text({section}, 30),
+            "- 8: a side: 1.5 us; another\n"
+            "  side: 1.6 us; verdict:\n"
+            "  INCONCLUSIVE\n");
+}
+
 TEST(Table, CountsOneRankAsOne) {
   const auto alone = parse_documents(
       R"({"schema":"rdmabench-coll/1","backend":"mpi","ranks":[{"rank":0,"host":"a"}],"results":[]})",
