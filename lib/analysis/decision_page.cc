@@ -71,10 +71,14 @@ class Builder : private PageParts {
   }
 
   /// A ratio of A to B as less or more, and how wide its range is.
-  Phrase change(const Ranges& if_less, const Ranges& if_more, const Likely& ratio,
+  Phrase change(const Ranges& if_less, const Ranges& if_more, Text noisy, const Likely& ratio,
                 Values values) const {
     const bool less = ratio.value <= 1;
     const Ranges& texts = less ? if_less : if_more;
+    if (decision_.reason == AnswerReason::noise && ratio.low &&
+        (report::is_told_in_times(*ratio.low) || report::is_told_in_times(*ratio.high))) {
+      return say_named(noisy, std::move(values));
+    }
     values.push_back(Shown::percent("change", std::abs(1 - ratio.value)));
     if (!ratio.low) return say_named(texts.none, std::move(values));
     const double low = less ? 1 - *ratio.high : *ratio.low - 1;
@@ -91,12 +95,13 @@ class Builder : private PageParts {
     const Value nodes = Shown::number("nodes", decision_.nodes);
     if (decision_.cost_ratio) {
       put(change({Text::cost_less, Text::cost_less_wide, Text::cost_less_one},
-                 {Text::cost_more, Text::cost_more_wide, Text::cost_more_one},
+                 {Text::cost_more, Text::cost_more_wide, Text::cost_more_one}, Text::cost_noisy,
                  *decision_.cost_ratio, {nodes}));
     }
     const ProjectionRow& row = judged();
     put(change({Text::time_less, Text::time_less_wide, Text::time_less_one},
-               {Text::time_more, Text::time_more_wide, Text::time_more_one}, decision_.ratio,
+               {Text::time_more, Text::time_more_wide, Text::time_more_one}, Text::time_noisy,
+               decision_.ratio,
                {nodes, shown_.time("step_a", row.a->time.step_s),
                 shown_.time("step_b", row.b->time.step_s)}));
     put(say_named(decision_.cost_ratio ? Text::rule_cost : Text::rule_time,

@@ -24,11 +24,9 @@ std::string verdict_text(std::string_view verdict, std::string_view direction) {
   return upper(replaced(is_told ? direction : verdict, {{'_', " "}}));
 }
 
-namespace {
 bool is_told_in_times(double ratio) {
   return ratio >= 2 || ratio <= 0.5;
 }
-}  // namespace
 
 bool is_too_noisy(const Json& estimate, const Json& judged) {
   return text_of(judged, "obstacle") == "noise" &&

@@ -25,6 +25,8 @@ std::string ratio_text(const Json& estimate, const Json& judged);
 /// "+12.3 %", of 0.123.
 std::string signed_percent(double share);
 
+/// Half, double or beyond.
+bool is_told_in_times(double ratio);
 /// "+12.3 %"; in times where `typical` is half, double or beyond.
 std::string change_text(double ratio, double typical);
 std::string change_interval(const Json& estimate, const Json& judged);

@@ -131,6 +131,14 @@ TEST(Decision, ProvesNothingFromTooFewLaunches) {
               HasSubstr("A single launch has no likely range."));
 }
 
+TEST(DecisionPage, HasNoRangeThatIsNoise) {
+  const Decision noisy = decided(1.3e11, 1e11, question(), 6, 1);
+  ASSERT_EQ(noisy.reason, AnswerReason::noise);
+  const std::string text = to_document(noisy, DecisionFormat::markdown, Language::english);
+  EXPECT_THAT(text, HasSubstr("too noisy to compare"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("anything from")));
+}
+
 TEST(Decision, TellsNoiseFromALackOfLaunches) {
   const Decision noisy = decided(1.3e11, 1e11, question(), 6, 0.3);
   EXPECT_EQ(noisy.answer, Answer::not_proven);
