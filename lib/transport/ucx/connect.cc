@@ -7,7 +7,7 @@
 #include "messages.h"
 #include "rdmabench/base/deadline.h"
 #include "rdmabench/base/log.h"
-#include "rdmabench/transport/ucx/endpoint.h"
+#include "rdmabench/transport/ucx/objects.h"
 #include "transport/slots.h"
 
 namespace rdmabench::inline v1::transport::ucx {

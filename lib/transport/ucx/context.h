@@ -10,7 +10,7 @@
 
 #include "rdmabench/base/error.h"
 #include "rdmabench/transport/transport.h"
-#include "rdmabench/transport/ucx/endpoint.h"
+#include "rdmabench/transport/ucx/objects.h"
 
 namespace rdmabench::inline v1::transport::ucx {
 

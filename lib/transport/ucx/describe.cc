@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "context.h"
-#include "rdmabench/transport/ucx/endpoint.h"
+#include "rdmabench/transport/ucx/objects.h"
 #include "row.h"
 
 namespace rdmabench::inline v1::transport::ucx {

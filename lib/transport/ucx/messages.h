@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/transport/ucx/endpoint.h"
+#include "rdmabench/transport/ucx/objects.h"
 
 namespace rdmabench::inline v1::transport::ucx {
 

@@ -1,4 +1,4 @@
-#include "rdmabench/transport/ucx/endpoint.h"
+#include "rdmabench/transport/ucx/objects.h"
 
 #include <fmt/format.h>
 #include <poll.h>
