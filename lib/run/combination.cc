@@ -23,7 +23,8 @@ bool is_built(Service service) {
 }
 
 bool verbs_only(Service service) {
-  return service != Service::automatic && service != Service::rdm && service != Service::msg;
+  return service != Service::automatic && service != Service::rdm && service != Service::msg &&
+         service != Service::am;
 }
 
 void check_operation(const SessionSpec& spec) {
@@ -43,6 +44,8 @@ void check_operation(const SessionSpec& spec) {
         : spec.endpoint.service == Service::uc
             ? "UC has no reads or atomics: take `operation` send, send-imm, write or write-imm, or "
               "`service` rc."
+        : spec.endpoint.service == Service::am
+            ? "Active messages are sends: take `operation` send or send-imm, or leave out `service`."
         : spec.endpoint.service == Service::srd
             ? "SRD has sends, writes and reads: take one of them, or `service` rc."
             : "Only RC queue pairs of verbs have it: take `service` rc, or leave it out.");

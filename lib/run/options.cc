@@ -133,7 +133,7 @@ constexpr Option kPathOptions[] = {
         "falling back",
         own([](Config& c) { return &c.requirements; })),
     row("service", "-c, --transport=NAME",
-        "rc, uc, ud, xrc, dc or srd (verbs); rdm or msg (libfabric) [rc; rdm]",
+        "rc, uc, ud, xrc, dc or srd (verbs); rdm or msg (libfabric); am (UCX) [rc; rdm; tagged]",
         both([](Config& c) { return &c.endpoint.service; }), {}, kAlways),
     row("rdma_cm", "-R, --rdma-cm", "connect by rdma_cm instead of rdmabench's own exchange",
         both([](Config& c) { return &c.endpoint.verbs.rdma_cm; })),

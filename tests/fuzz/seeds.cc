@@ -246,6 +246,7 @@ void add_ucx(std::vector<Seed>& list) {
                             {.version = "1.13.1",
                              .worker = std::string("\x00\x2f\xab", 3),
                              .queue_pairs = 2,
+                             .service = transport::Service::am,
                              .regions = {{4096, 65536, "key"}, {131072, 4096, "\x01"}}})});
 }
 #endif

@@ -61,6 +61,24 @@ class Measuring(unittest.TestCase):
             self.measured(peer.port, "bw", "-s", "64", "-n", "300", "--bidirectional", "--ucx-tls", "posix", "--validate")
             self.measured(peer.port, "lat", "-s", "64", "-n", "50", "--events", "--ucx-tls", "tcp")
 
+    def test_active_messages(self):
+        with server() as peer:
+            for transports in TRANSPORTS:
+                words = ("-c", "am", "--ucx-tls", transports)
+                document = self.measured(peer.port, "lat", "--validate", "-s", "1,8,1000,64K,1M", "-n", "50", *words)
+                self.assertEqual(document["resolved"]["transport"], "am")
+                self.measured(peer.port, "bw", "--op", "send-imm", "--validate", "-s", "64,1M", "-n", "300", "-q", "2", *words)
+                self.measured(peer.port, "bw", "--bidirectional", "-s", "64", "-n", "3000", "--post-list", "8", *words)
+                self.measured(peer.port, "load", "--op", "send-imm", "-D", "200ms", *words)
+            result = run(*client(peer.port, "bw", "-c", "am", "--op", "write", "-n", "10"))
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("Active messages are sends", result.stderr)
+            result = run("lat", "127.0.0.1", "--port", peer.port, "--backend", "verbs", "-c", "am", "-n", "10")
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("ucx", result.stderr)
+            document = json.loads(run("lat", "127.0.0.1", "--port", peer.port, "-c", "am", "-n", "10", "--format", "json").stdout)
+            self.assertEqual(document["resolved"]["backend"], "ucx")  # 'auto' knows whose it is
+
     def test_load_walks(self):
         with server() as peer:
             document = self.measured(peer.port, "load", "--op", "send-imm", "-D", "200ms", "--ucx-tls", "tcp")

@@ -25,7 +25,7 @@ struct ChannelSocket;  // internal
 
 /// Raise it whenever a field of any message, or their order, changes, in whatever protocol: two
 /// programs of different versions refuse each other.
-inline constexpr std::uint16_t kProtocolVersion = 14;
+inline constexpr std::uint16_t kProtocolVersion = 15;
 inline constexpr std::uint32_t kMaxPayload = 1U << 20;  ///< bytes of one message
 
 /// The protocols that use these messages. The number is the high byte of a message's code, so

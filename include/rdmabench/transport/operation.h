@@ -239,12 +239,12 @@ constexpr bool permits(OperationSet operations, std::uint64_t max_size, Operatio
   return operations.has(code) && (fixed != 0 ? bytes == fixed : bytes <= max_size);
 }
 
-/// `automatic`: the back end's usual one, RC or RDM. rc to srd are verbs' queue pair types, rdm and
-/// msg libfabric's endpoint types.
-enum class Service : std::uint8_t { automatic, rc, uc, ud, xrc, dc, srd, rdm, msg };
+/// `automatic`: the back end's usual one, RC, RDM or tagged messages. rc to srd are verbs' queue
+/// pair types, rdm and msg libfabric's endpoint types, am are active messages of UCX.
+enum class Service : std::uint8_t { automatic, rc, uc, ud, xrc, dc, srd, rdm, msg, am };
 
-inline constexpr std::array<std::string_view, 9> kServiceNames{"auto", "rc",  "uc",  "ud", "xrc",
-                                                               "dc",   "srd", "rdm", "msg"};
+inline constexpr std::array<std::string_view, 10> kServiceNames{"auto", "rc",  "uc",  "ud",  "xrc",
+                                                                "dc",   "srd", "rdm", "msg", "am"};
 
 constexpr std::string_view name(Service service) {
   return kServiceNames[static_cast<std::size_t>(service)];
@@ -263,6 +263,7 @@ constexpr bool has_operation(Service service, OperationCode code) {
     case Service::uc:
       return !is_answered(code);
     case Service::ud:
+    case Service::am:
       return is_two_sided(code);
     case Service::srd:
       return !is_atomic(code);

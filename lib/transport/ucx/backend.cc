@@ -20,9 +20,9 @@ void refuse_what_is_not_here(const EndpointRequest& request) {
   const auto refuse = [](std::string_view what, std::string_view remedy) {
     throw Error(Fault::unavailable, fmt::format("UCX's back end has no {}", what), remedy);
   };
-  if (request.options.service != Service::automatic) {
+  if (request.options.service != Service::automatic && !is_active(request)) {
     refuse(fmt::format("`service` {}", name(request.options.service)),
-           "UCX chooses transports: name them by `ucx_tls`.");
+           "UCX chooses transports: name them by `ucx_tls`. Its own service is am.");
   }
   const memory::Request memory = memory::parse_request(request.memory);
   const bool plain = memory.kind != memory::Kind::cuda && memory.kind != memory::Kind::dmabuf;

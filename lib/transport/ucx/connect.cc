@@ -19,7 +19,8 @@ std::string Objects::address() const {
         "ucp_worker_get_address()");
   Address address{.version = version(),
                   .worker = std::string(reinterpret_cast<const char*>(packed), size),
-                  .queue_pairs = request_.options.queue_pairs};
+                  .queue_pairs = request_.options.queue_pairs,
+                  .service = request_.options.service};
   ucp_worker_release_address(worker_.get(), packed);
   constexpr std::size_t kWindow = 2;  // of the mappings
   const auto add = [&](const std::byte* data, std::uint64_t bytes, const Mapping& mapping) {
@@ -48,9 +49,17 @@ void Objects::connect(std::string_view peer_address) {
                             request_.options.queue_pairs),
                 "Both sides must be opened for the same queue pairs.");
   }
+  if (peer.service != request_.options.service) {
+    throw Error(Fault::failed,
+                fmt::format("the peer's messages are of `service` {}, this side's of {}",
+                            name(peer.service), name(request_.options.service)),
+                "Both sides must be opened for the same messages.");
+  }
   peer_regions_ = peer.regions;
   for (ReceiveContext& receive : receives_) {
-    if (receive_into(receive) == PostStatus::posted) continue;
+    const PostStatus posted =
+        is_active(request_) ? receive_active(receive) : receive_tagged(receive);
+    if (posted == PostStatus::posted) continue;
     throw Error(Fault::failed, failure(), "Lower `depth`.");
   }
   open_queue_pairs(peer.worker);
@@ -115,6 +124,7 @@ void Objects::close() noexcept {
     wait(std::min<std::chrono::nanoseconds>(request_.timeout / 4, kLongest),
          [&] { return under_way_ == 0 || failed_ != UCS_OK; });
   }
+  drop_unclaimed();
   for (QueuePair& pair : queue_pairs_) {
     pair.remote_keys.clear();
     if (pair.ep == nullptr) continue;
@@ -128,7 +138,8 @@ void Objects::close() noexcept {
   }
   wait(std::chrono::milliseconds(100), [&] { return under_way_ == 0; });
   for (ReceiveContext& receive : receives_) {
-    if (receive.is_posted) ucp_request_cancel(polled_, receive.request);
+    if (receive.is_posted && receive.request != nullptr)
+      ucp_request_cancel(polled_, receive.request);
   }
 }
 

@@ -73,7 +73,7 @@ void set(ucp_config_t& settings, const char* name, const std::string& value) {
 }
 
 std::uint64_t features_of(const EndpointRequest& request) {
-  std::uint64_t features = UCP_FEATURE_TAG;
+  std::uint64_t features = is_active(request) ? UCP_FEATURE_AM : UCP_FEATURE_TAG;
   const auto one_sided = [](OperationCode code) { return !is_two_sided(code) && !is_atomic(code); };
   if (request.operations.any(one_sided)) features |= UCP_FEATURE_RMA;
   if (request.operations.any(is_atomic)) features |= UCP_FEATURE_AMO64;

@@ -14,6 +14,9 @@
 
 namespace rdmabench::inline v1::transport::ucx {
 
+/// Bits of a tag below the queue pair's number: the immediate.
+inline constexpr unsigned kNumberAt = 32;
+
 /// "1.13.1", of the library that was loaded. Throws Error(unavailable) without UCX.
 std::string version();
 

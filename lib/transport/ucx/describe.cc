@@ -45,7 +45,7 @@ Description Objects::describe(std::uint64_t /*bytes*/) const {
   Description description{.backend = std::string(kRow.name),
                           .provider = joined(names_of(taken, &Resource::transport)),
                           .device = joined(names_of(taken, &Resource::device)),
-                          .transport = "ucp",
+                          .transport = is_active(request_) ? "am" : "ucp",
                           .completion = delivered ? "delivery" : "transmit",
                           .details = {{"library", version()},
                                       {"lanes", quoted_lanes(taken)},

@@ -66,6 +66,7 @@ void walk(MessageFields& fields, Address& address) {
   fields.text("version", address.version);
   opaque(fields, "worker", address.worker, kMaxWorkerAddress);
   fields.number("queue_pairs", 1, kMaxQueuePairs, address.queue_pairs);
+  fields.name("service", kServiceNames, address.service);
   fields.list("regions", kMaxRegions, address.regions);
   if (address.regions.empty()) refuse("an address of UCX without a window");
 }

@@ -29,7 +29,8 @@ struct Address {
   std::string version{};
   std::string worker{};  ///< raw bytes of ucp_worker_get_address()
   std::uint32_t queue_pairs = 0;
-  std::vector<PeerRegion> regions{};  ///< the first is the window
+  Service service = Service::automatic;  ///< that of its messages
+  std::vector<PeerRegion> regions{};     ///< the first is the window
 };
 
 std::string write_offer(const Offer& offer);

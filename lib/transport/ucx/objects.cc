@@ -14,7 +14,8 @@
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
 
-constexpr unsigned kNumberAt = 32;  // bits of a tag below the queue pair's number: the immediate
+constexpr std::uint32_t kAlways =
+    UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
 constexpr ucp_tag_t kImmediateBits = (ucp_tag_t{1} << kNumberAt) - 1;
 
 template <class Function>
@@ -26,6 +27,9 @@ Calls find_calls() {
   Calls calls{};
   find(calls.tag_send, "ucp_tag_send_nbx");
   find(calls.tag_receive, "ucp_tag_recv_nbx");
+  find(calls.active_send, "ucp_am_send_nbx");
+  find(calls.active_receive, "ucp_am_recv_data_nbx");
+  find(calls.active_release, "ucp_am_data_release");
   find(calls.put, "ucp_put_nbx");
   find(calls.get, "ucp_get_nbx");
   find(calls.atomic, "ucp_atomic_op_nbx");
@@ -109,6 +113,8 @@ Objects::Objects(const EndpointRequest& request, std::string_view /*choice*/)
     more_memory_.emplace_back(where, buffer.size());
   }
   map_memory();
+  prepare_posts();
+  prepare_receives();
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
@@ -117,6 +123,7 @@ Objects::Objects(const EndpointRequest& request, std::string_view /*choice*/)
         "ucp_worker_create()", "`ucx_tls` and UCX_TLS say which transports it may take.");
   worker_.reset(worker);
   polled_ = worker;
+  if (is_active(request)) take_active_messages();
   if (request.options.events) {
     check(ucp_worker_get_efd(worker, &wait_fd_), Fault::unavailable, "ucp_worker_get_efd()",
           "Leave out `events`, or name transports that have them by `ucx_tls`.");
@@ -142,16 +149,9 @@ void Objects::map_memory() {
   for (const memory::Buffer& memory : more_memory_) {
     regions_.push_back({memory.data(), memory.size(), map(memory)});
   }
+}
 
-  constexpr std::uint32_t kAlways =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  // A message that is here before its receive comes by the callback too: releases before 1.18 tell
-  // nothing of one that completes within the call.
-  receive_param_.op_attr_mask = kAlways | UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
-  receive_param_.cb.recv = &on_received;
-  receive_param_.memory_type = UCS_MEMORY_TYPE_HOST;
-  // Without immediates a receive matches one tag, which UCX finds by a table.
-  tag_mask_ = ~(operations_.has(OperationCode::send_imm) ? kImmediateBits : ucp_tag_t{0});
+void Objects::prepare_posts() {
   queue_pairs_.resize(request_.options.queue_pairs);
   for (std::uint32_t i = 0; i < queue_pairs_.size(); ++i) {
     QueuePair& pair = queue_pairs_[i];
@@ -163,35 +163,46 @@ void Objects::map_memory() {
     pair.param.cb.send = &on_sent;
     pair.param.user_data = &pair;
     pair.param.memory_type = UCS_MEMORY_TYPE_HOST;
-    pair.param.memh = sends;
+    pair.param.memh = regions_[0].handle;
     pair.flush.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     pair.flush.cb.send = &on_sent;
     pair.flush.user_data = &pair;
     pair.atomic = pair.flush;
     pair.atomic.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_REPLY_BUFFER;
     pair.atomic.datatype = ucp_dt_make_contig(kAtomicBytes);
-    pair.swap = pair.atomic;
-    pair.swap.cb.send = &on_swapped;
-    if (!operations_.has(OperationCode::compare_swap)) continue;
+    pair.borrowed = is_active(request_) ? pair.param : pair.atomic;
+    pair.borrowed.cb.send = &on_operand;
+    if (!operations_.has(OperationCode::compare_swap) && !is_active(request_)) continue;
     pair.operands.resize(request_.depth);
-    for (SwapOperand& operand : pair.operands) {
+    for (Operand& operand : pair.operands) {
       operand = {.queue_pair = &pair, .word = 0, .next = pair.free_operands};
       pair.free_operands = &operand;
     }
   }
+}
+
+void Objects::prepare_receives() {
+  // A message that is here before its receive comes by the callback too: releases before 1.18 tell
+  // nothing of one that completes within the call.
+  receive_param_.op_attr_mask = kAlways | UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  receive_param_.cb.recv = &on_received;
+  receive_param_.memory_type = UCS_MEMORY_TYPE_HOST;
+  // Without immediates a receive matches one tag, which UCX finds by a table.
+  tag_mask_ = ~(operations_.has(OperationCode::send_imm) ? kImmediateBits : ucp_tag_t{0});
   receives_.resize(std::size_t{request_.receives} * queue_pairs_.size());
   for (std::uint32_t slot = 0; slot < receives_.size(); ++slot) {
     ReceiveContext& receive = receives_[slot];
     receive.owner = this;
     receive.slot = slot;
-    receive.tag = queue_pairs_[slot / request_.receives].tag;
+    receive.queue_pair = &queue_pairs_[slot / request_.receives];
+    receive.tag = receive.queue_pair->tag;
     receive.buffer = receive_region_.data + slot % receive_region_.slots * receive_region_.stride;
   }
   arrivals_.resize(std::bit_ceil(receives_.size()));
   arrivals_mask_ = arrivals_.size() - 1;
 }
 
-PostStatus Objects::receive_into(ReceiveContext& receive) noexcept {
+PostStatus Objects::receive_tagged(ReceiveContext& receive) noexcept {
   receive_param_.user_data = &receive;
   receive.is_posted = true;
   void* const result = calls_.tag_receive(polled_, receive.buffer, max_size_, receive.tag,
@@ -210,12 +221,12 @@ void Objects::on_sent(void* request, ucs_status_t status, void* queue_pair) noex
   Objects& owner = *pair.owner;
   --pair.under_way;
   --owner.under_way_;
-  if (status != UCS_OK && owner.failed_ == UCS_OK) owner.failed_ = status;
+  if (status != UCS_OK) owner.fail(status);
   owner.calls_.free(request);
 }
 
-void Objects::on_swapped(void* request, ucs_status_t status, void* swapped) noexcept {
-  auto& operand = *static_cast<SwapOperand*>(swapped);
+void Objects::on_operand(void* request, ucs_status_t status, void* lent) noexcept {
+  auto& operand = *static_cast<Operand*>(lent);
   operand.next = std::exchange(operand.queue_pair->free_operands, &operand);
   on_sent(request, status, operand.queue_pair);
 }
@@ -226,17 +237,15 @@ void Objects::on_received(void* request, ucs_status_t status, const ucp_tag_recv
   Objects& owner = *receive.owner;
   receive.is_posted = false;
   if (status == UCS_OK) {
-    owner.arrivals_[owner.arrivals_end_++ & owner.arrivals_mask_] =
-        Received{receive.slot, static_cast<std::uint32_t>(info->sender_tag), info->length};
-  } else if (owner.failed_ == UCS_OK) {
-    owner.failed_ = status;
+    owner.arrived(receive, info->sender_tag, info->length);
+  } else {
+    owner.fail(status);
   }
   owner.calls_.free(request);
 }
 
 void Objects::on_error(void* owner, ucp_ep_h /*ep*/, ucs_status_t status) noexcept {
-  ucs_status_t& failed = static_cast<Objects*>(owner)->failed_;
-  if (failed == UCS_OK) failed = status;
+  static_cast<Objects*>(owner)->fail(status);
 }
 
 bool Objects::has_regions(const RegionMessage& message, bool two_sided) const noexcept {

@@ -310,9 +310,10 @@ Service service_of(const EndpointRequest& request) {
   switch (service) {
     case Service::rdm:
     case Service::msg:
-      refuse(
-          fmt::format("`service` {} over verbs", name(service)),
-          "Verbs have rc, uc, ud, xrc, dc and srd; rdm and msg are libfabric's: take `backend` ofi.");
+    case Service::am:
+      refuse(fmt::format("`service` {} over verbs", name(service)),
+             "Verbs have rc, uc, ud, xrc, dc and srd; rdm and msg are libfabric's, am is UCX's: "
+             "take `backend` ofi or ucx.");
     case Service::dc:
       if (RDMABENCH_HAVE_MLX5 != 0) break;
       throw Error(Fault::unavailable, "`service` dc",

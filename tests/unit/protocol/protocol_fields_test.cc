@@ -137,8 +137,9 @@ Messages ofi_messages() {
 #if RDMABENCH_HAVE_UCX
 Messages ucx_messages() {
   using namespace transport::ucx;
-  return {{"offer", write_offer({"1.13.1", {"tcp"}})},
-          {"address", write_address({"1.13.1", "w", 1, {{4096, 4096, "k"}}})}};
+  return {
+      {"offer", write_offer({"1.13.1", {"tcp"}})},
+      {"address", write_address({"1.13.1", "w", 1, transport::Service::am, {{4096, 4096, "k"}}})}};
 }
 #endif
 
@@ -210,6 +211,7 @@ constexpr std::array kRecorded{
     Recorded{"group", 13, 0x17c09129368c97e3},
     Recorded{"session", 14, 0xa3e2ed9dfcde91bc},
     Recorded{"ucx", 14, 0x5cb16bf4df85deda},
+    Recorded{"ucx", 15, 0x57001d496056cb12},
 };
 
 TEST(Protocol, TheVersionChangesWithTheFields) {

@@ -1,4 +1,4 @@
-// ucx: endpoints of UCX's protocol layer, UCP: tagged messages, put, get and atomics. UCX chooses
+// ucx: endpoints of UCX's protocol layer, UCP: messages, put, get and atomics. UCX chooses
 // among its transports by itself (UCX_TLS, `ucx_tls`).
 //
 // A send or a put completes when its source may be used again, and an operation that completed
@@ -26,7 +26,8 @@ namespace rdmabench::inline v1::transport::ucx {
 /// One thread drives an endpoint at a time.
 ///
 /// kMany: of several queue pairs, or one that sleeps; the other form has the shorter code path.
-template <bool kMany>
+/// kActive: sends alone, as active messages; else they are tagged.
+template <bool kMany, bool kActive = false>
 class EndpointOf : private Objects {
  public:
   static constexpr bool kReliable = true;
@@ -36,7 +37,7 @@ class EndpointOf : private Objects {
   static constexpr bool kNeedsProgress = true;
   /// UCX has no put that tells its target: a message behind one would be a second message.
   template <class Op>
-  static constexpr bool supports = !Op::kExtended && (Op::kTwoSided || !Op::kImmediate);
+  static constexpr bool supports = Op::kTwoSided || (!kActive && !Op::kExtended && !Op::kImmediate);
   template <class Op>
   static constexpr bool consumes_receive = Op::kNotifies;
 
@@ -86,7 +87,10 @@ class EndpointOf : private Objects {
     return post_all<Op>(messages, signal, queue_pair);
   }
 
-  PostStatus post_receive(std::uint32_t slot) noexcept { return receive_into(receives_[slot]); }
+  PostStatus post_receive(std::uint32_t slot) noexcept {
+    if constexpr (kActive) return receive_active(receives_[slot]);
+    return receive_tagged(receives_[slot]);
+  }
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
@@ -130,6 +134,8 @@ class EndpointOf : private Objects {
     ucs_status_ptr_t result = nullptr;
     if constexpr (Op::kAtomic) {
       result = atomic<Op>(pair, data, remote, word);
+    } else if constexpr (Op::kTwoSided && kActive) {
+      result = active<Op>(pair, data, bytes, word);
     } else if constexpr (Op::kTwoSided) {
       const ucp_tag_t tag = pair.tag | (Op::kImmediate ? static_cast<std::uint32_t>(word) : 0);
       result = calls_.tag_send(pair.ep, data, bytes, tag, &pair.param);
@@ -160,18 +166,41 @@ class EndpointOf : private Objects {
                            pair.ends.remote_key, &pair.atomic);
     } else {
       static_assert(Op::kCode == OperationCode::compare_swap, "a branch for this atomic");
-      SwapOperand* const operand = pair.free_operands;
-      operand->word = word;
-      ++word;
-      std::memcpy(data, &word, sizeof word);  // what is swapped in comes from there
-      pair.swap.reply_buffer = data;
-      pair.swap.user_data = operand;
-      void* const result =
-          calls_.atomic(pair.ep, UCP_ATOMIC_OP_CSWAP, &operand->word, 1,
-                        pair.ends.remote_base + remote, pair.ends.remote_key, &pair.swap);
-      if (result != nullptr && !is_error(result)) pair.free_operands = operand->next;
-      return result;
+      std::uint64_t desired = word + 1;
+      std::memcpy(data, &desired, sizeof desired);  // what is swapped in comes from there
+      pair.borrowed.reply_buffer = data;
+      return lend(pair, word, [&](const std::uint64_t* compared) {
+        return calls_.atomic(pair.ep, UCP_ATOMIC_OP_CSWAP, compared, 1,
+                             pair.ends.remote_base + remote, pair.ends.remote_key, &pair.borrowed);
+      });
     }
+  }
+
+  template <class Op>
+  ucs_status_ptr_t active(QueuePair& pair, const std::byte* data, std::uint64_t bytes,
+                          std::uint64_t word) noexcept {
+    if constexpr (Op::kImmediate) {
+      pair.borrowed.memh = pair.param.memh;
+      return lend(pair, pair.tag | static_cast<std::uint32_t>(word),
+                  [&](const std::uint64_t* header) {
+                    return calls_.active_send(pair.ep, kActiveId, header, sizeof *header, data,
+                                              bytes, &pair.borrowed);
+                  });
+    } else {
+      return calls_.active_send(pair.ep, kActiveId, &pair.tag, sizeof pair.tag, data, bytes,
+                                &pair.param);
+    }
+  }
+
+  /// Makes a call with a word that stays UCX's until the post has completed.
+  template <class Call>
+  static ucs_status_ptr_t lend(QueuePair& pair, std::uint64_t word, Call&& call) noexcept {
+    Operand* const operand = pair.free_operands;
+    operand->word = word;
+    pair.borrowed.user_data = operand;
+    void* const result = call(&operand->word);
+    if (result != nullptr && !is_error(result)) pair.free_operands = operand->next;
+    return result;
   }
 
   /// What did not complete within its call.
@@ -238,13 +267,16 @@ class EndpointOf : private Objects {
 
 extern template class EndpointOf<false>;
 extern template class EndpointOf<true>;
+extern template class EndpointOf<true, true>;
 
-using Endpoint = EndpointOf<false>;     ///< one queue pair, polled
-using ManyEndpoint = EndpointOf<true>;  ///< many queue pairs, or events
+using Endpoint = EndpointOf<false>;             ///< one queue pair, polled
+using ManyEndpoint = EndpointOf<true>;          ///< many queue pairs, or events
+using ActiveEndpoint = EndpointOf<true, true>;  ///< active messages
 
 /// Calls visitor(std::type_identity<E>()) with the endpoint type E that a request gets.
 template <class Visitor>
 auto with_endpoint_type(const EndpointRequest& request, Visitor&& visitor) {
+  if (is_active(request)) return visitor(std::type_identity<ActiveEndpoint>());
   if (request.options.queue_pairs > 1 || request.options.events)
     return visitor(std::type_identity<ManyEndpoint>());
   return visitor(std::type_identity<Endpoint>());

@@ -23,6 +23,9 @@ namespace rdmabench::inline v1::transport::ucx {
 struct Calls {
   decltype(&ucp_tag_send_nbx) tag_send;
   decltype(&ucp_tag_recv_nbx) tag_receive;
+  decltype(&ucp_am_send_nbx) active_send;
+  decltype(&ucp_am_recv_data_nbx) active_receive;
+  decltype(&ucp_am_data_release) active_release;
   decltype(&ucp_put_nbx) put;
   decltype(&ucp_get_nbx) get;
   decltype(&ucp_atomic_op_nbx) atomic;
@@ -77,41 +80,80 @@ struct Ends {
   ucp_rkey_h remote_key = nullptr;
 };
 
+/// Of active messages; the tag is their header.
+inline constexpr unsigned kActiveId = 0;
+
+/// Messages of Service::am, and not tagged ones.
+inline bool is_active(const EndpointRequest& request) {
+  return request.options.service == Service::am;
+}
+
 class Objects;
 struct QueuePair;
 
-/// What a compare-swap compares with stays UCX's until it has completed. As many as posts may be
-/// outstanding.
-struct SwapOperand {
+/// What UCX borrows until a post has completed: what a compare-swap compares with, or the header of
+/// an active message with an immediate. As many as posts may be outstanding.
+struct Operand {
   QueuePair* queue_pair = nullptr;
   std::uint64_t word = 0;
-  SwapOperand* next = nullptr;  ///< of those that are free
+  Operand* next = nullptr;  ///< of those that are free
+};
+
+/// A receive.
+struct ReceiveContext {
+  Objects* owner = nullptr;
+  QueuePair* queue_pair = nullptr;
+  std::byte* buffer = nullptr;
+  std::uint32_t slot = 0;
+  ucp_tag_t tag = 0;        ///< that is waited for; of an active message the one that came
+  void* request = nullptr;  ///< while it is posted, but within the call that posts it
+  bool is_posted = false;
+  ReceiveContext* next = nullptr;  ///< of those that wait for an active message
+};
+
+/// An active message that came before its receive. UCX keeps its bytes, or how to fetch them.
+struct Unclaimed {
+  void* data = nullptr;
+  std::uint64_t bytes = 0;
+  ucp_tag_t tag = 0;
+  bool is_here = false;  ///< else it comes by rendezvous
+  Unclaimed* next = nullptr;
+};
+
+/// First in, first out, of what lies elsewhere.
+template <class T>
+struct Chain {
+  T* first = nullptr;
+  T* last = nullptr;
+
+  void push(T& one) noexcept {
+    one.next = nullptr;
+    (first == nullptr ? first : last->next) = &one;
+    last = &one;
+  }
+  T* pop() noexcept {
+    T* const one = first;
+    if (one != nullptr) first = one->next;
+    return one;
+  }
 };
 
 /// One of UCX's endpoints to the peer, and what its posts are made of.
 struct QueuePair {
   ucp_ep_h ep = nullptr;
   Ends ends{};        ///< region 0 of both sides, but for as long as a RegionMessage is posted
-  ucp_tag_t tag = 0;  ///< its number, where an immediate is not
+  ucp_tag_t tag = 0;  ///< its number, where an immediate is not; the header of an active message
   std::uint32_t under_way = 0;  ///< operations and flushes
   Objects* owner = nullptr;
-  ucp_request_param_t param{};   ///< of sends, writes and reads
-  ucp_request_param_t flush{};   ///< of flushes
-  ucp_request_param_t atomic{};  ///< of atomics without a condition
-  ucp_request_param_t swap{};    ///< of compare-swaps
-  std::vector<SwapOperand> operands{};
-  SwapOperand* free_operands = nullptr;
+  ucp_request_param_t param{};     ///< of sends, writes and reads
+  ucp_request_param_t flush{};     ///< of flushes
+  ucp_request_param_t atomic{};    ///< of atomics without a condition
+  ucp_request_param_t borrowed{};  ///< of what an operand belongs to
+  std::vector<Operand> operands{};
+  Operand* free_operands = nullptr;
   std::vector<RemoteKey> remote_keys{};  ///< of the peer's regions
-};
-
-/// A receive.
-struct ReceiveContext {
-  Objects* owner = nullptr;
-  std::byte* buffer = nullptr;
-  std::uint32_t slot = 0;
-  ucp_tag_t tag = 0;
-  void* request = nullptr;  ///< while it is posted, but within the call that posts it
-  bool is_posted = false;
+  Chain<ReceiveContext> receives{};      ///< that wait for an active message
+  Chain<Unclaimed> unclaimed{};          ///< active messages that wait for a receive
 };
 
 /// Thread rule: one thread at a time.
@@ -135,7 +177,8 @@ class Objects {
 
   bool has_regions(const RegionMessage& message, bool two_sided) const noexcept;
   Ends ends_of(const QueuePair& pair, const RegionMessage& message, bool two_sided) const noexcept;
-  PostStatus receive_into(ReceiveContext& receive) noexcept;
+  PostStatus receive_tagged(ReceiveContext& receive) noexcept;
+  PostStatus receive_active(ReceiveContext& receive) noexcept;
   /// Until something may have completed; false when that failed.
   bool sleep(std::chrono::milliseconds at_most) noexcept;
 
@@ -145,9 +188,15 @@ class Objects {
 
   /// What UCX calls when a request completes that did not complete at once.
   static void on_sent(void* request, ucs_status_t status, void* queue_pair) noexcept;
-  static void on_swapped(void* request, ucs_status_t status, void* operand) noexcept;
+  static void on_operand(void* request, ucs_status_t status, void* operand) noexcept;
   static void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info,
                           void* receive) noexcept;
+  static void on_fetched(void* request, ucs_status_t status, std::size_t bytes,
+                         void* receive) noexcept;
+  /// What UCX calls for each active message that comes.
+  static ucs_status_t on_active(void* owner, const void* header, std::size_t header_bytes,
+                                void* data, std::size_t bytes,
+                                const ucp_am_recv_param_t* how) noexcept;
   static void on_error(void* owner, ucp_ep_h ep, ucs_status_t status) noexcept;
 
   Calls calls_;
@@ -169,6 +218,8 @@ class Objects {
   std::uint64_t seen_ = 0;       ///< completed() of the last poll
   int wait_fd_ = -1;             ///< the worker's, where events were asked for; it closes it
   std::vector<ReceiveContext> receives_;
+  std::vector<Unclaimed> unclaimed_;  ///< as many as active messages may wait for a receive
+  Chain<Unclaimed> free_unclaimed_{};
   std::vector<LocalRegion> regions_;
   std::vector<PeerRegion> peer_regions_;
   Region send_region_;
@@ -177,6 +228,18 @@ class Objects {
 
  private:
   void map_memory();
+  void prepare_posts();
+  void prepare_receives();
+  void take_active_messages();
+  void drop_unclaimed() noexcept;
+  bool fill(ReceiveContext& receive, const Unclaimed& message) noexcept;
+  void arrived(const ReceiveContext& receive, ucp_tag_t tag, std::uint64_t bytes) noexcept {
+    arrivals_[arrivals_end_++ & arrivals_mask_] =
+        Received{receive.slot, static_cast<std::uint32_t>(tag), bytes};
+  }
+  void fail(ucs_status_t status) noexcept {
+    if (failed_ == UCS_OK) failed_ = status;
+  }
   void open_queue_pairs(std::string_view worker_address);
   void close() noexcept;
 
