@@ -179,7 +179,7 @@ std::string lack_of(const Backend& backend, const transport::EndpointRequest& re
   if (options.post_list > 1 && !backend.post_lists) {
     return fmt::format("`post_list` {}", options.post_list);
   }
-  return transport::lack_of(request, backend.takes).what;
+  return transport::lack_of(request, backend.name, backend.takes).what;
 }
 
 transport::EndpointRequest without_lists(transport::EndpointRequest request) {
@@ -189,24 +189,25 @@ transport::EndpointRequest without_lists(transport::EndpointRequest request) {
 
 std::vector<const Backend*> candidates(std::string_view name,
                                        const transport::EndpointRequest& request) {
-  const std::string_view foreign = name == "verbs" ? transport::ofi_option(request) : "";
-  refuse_if(!foreign.empty(), fmt::format("verbs have no {}", foreign),
-            "Use `backend` ofi, or leave it out.");
   if (name != "auto") {
     const Backend& backend = find_backend(name);
     const std::string lack = lack_of(backend, request);
     refuse_if(!lack.empty(), fmt::format("the back end '{}' has no {}", name, lack),
               "Leave it out, or use another `backend`.");
+    transport::refuse_lack(name, transport::foreign_option(request, name), Fault::usage);
     return {&backend};
   }
   std::vector<std::string_view> owners;
   for (const transport::BackendRow& row : known_backends()) {
     if (names(request, row)) owners.push_back(row.name);
   }
+  std::vector<std::string_view> options;
+  for (const transport::OwnOption& one : transport::kOwnOptions) {
+    if (const auto what = one.asked(request); !what.empty()) options.push_back(what);
+  }
   refuse_if(owners.size() > 1,
-            fmt::format("options of {} in one run ({} {} {})", fmt::join(owners, " and "),
-                        transport::verbs_option(request), transport::ofi_option(request),
-                        transport::ucx_option(request)),
+            fmt::format("options of {} in one run ({})", fmt::join(owners, " and "),
+                        fmt::join(options, " ")),
             "Leave out those of one of them.");
   std::vector<const Backend*> found;
   for (const Backend& backend : backends()) {

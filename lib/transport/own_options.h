@@ -1,6 +1,8 @@
 // The options that some back ends alone have, and the others refuse.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -8,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "rdmabench/base/error.h"
 #include "rdmabench/transport/transport.h"
 
 namespace rdmabench::inline v1::transport {
@@ -84,25 +87,59 @@ inline constexpr std::array<OptionOfSome, 7> kOptionsOfSome{{
      }},
 }};
 
-/// What such an endpoint lacks, and who has it.
+/// The options that one back end alone has, besides those of which it is not the only one.
+struct OwnOption {
+  std::string_view who;
+  std::string_view (*asked)(const EndpointRequest&);
+};
+
+inline constexpr std::array<OwnOption, 3> kOwnOptions{{
+    {"verbs", &verbs_option},
+    {"ofi", &ofi_option},
+    {"ucx", &ucx_option},
+}};
+
+/// What an endpoint lacks, and who has it.
 struct Lack {
   std::string what{};  ///< "" = nothing
   std::string_view who{};
 };
 
-/// The first thing that is asked for, but for what `takes` names.
-inline Lack lack_of(const EndpointRequest& request, std::span<const std::string_view> takes = {}) {
+/// The first option that is another back end's own.
+inline Lack foreign_option(const EndpointRequest& request, std::string_view backend) {
+  for (const OwnOption& one : kOwnOptions) {
+    if (one.who == backend) continue;
+    if (const auto what = one.asked(request); !what.empty()) return {std::string(what), one.who};
+  }
+  return {};
+}
+
+/// The first thing that is asked for, but for what `takes` names of kOptionsOfSome.
+inline Lack lack_of(const EndpointRequest& request, std::string_view backend,
+                    std::span<const std::string_view> takes = {}) {
   for (const OptionOfSome& one : kOptionsOfSome) {
     if (std::ranges::find(takes, one.name) != takes.end()) continue;
     if (std::string what = one.asked(request); !what.empty()) return {std::move(what), one.who};
   }
-  if (const auto option = verbs_option(request); !option.empty()) {
-    return {std::string(option), "verbs"};
+  return foreign_option(request, backend);
+}
+
+/// A service that is none of those that the back end has.
+inline Lack lack_of_service(const EndpointRequest& request, std::span<const Service> services) {
+  const Service asked = request.options.service;
+  if (asked == Service::automatic || std::ranges::find(services, asked) != services.end()) {
+    return {};
   }
-  if (const auto option = ofi_option(request); !option.empty()) {
-    return {std::string(option), "ofi"};
-  }
-  return {std::string(ucx_option(request)), "ucx"};
+  return {.what = fmt::format("`service` {}", name(asked)), .who = {}};
+}
+
+/// What each back end says of it. Throws where there is a lack.
+inline void refuse_lack(std::string_view backend, const Lack& lack,
+                        Fault fault = Fault::unavailable) {
+  if (lack.what.empty()) return;
+  throw Error(fault, fmt::format("the {} back end has no {}", backend, lack.what),
+              lack.who.empty() ? "Leave it out, or use another `backend`."
+                               : fmt::format("Use `backend` {}, or leave it out.", lack.who));
 }
 
 }  // namespace rdmabench::inline v1::transport

@@ -14,6 +14,27 @@
 
 namespace rdmabench::inline v1::transport {
 
+/// Throws Error(usage) for what was asked for and would silently not be done: words off their
+/// place, lists that never find room, messages that overlap.
+inline void check_messages(const EndpointRequest& request) {
+  const EndpointOptions& options = request.options;
+  if (request.operations.any(acts_on_word) && options.misalignment % kAtomicBytes != 0) {
+    throw Error(Fault::usage,
+                fmt::format("atomics on words that are off by {} bytes", options.misalignment),
+                "Atomics act on 8 bytes at a multiple of 8.");
+  }
+  if (options.post_list == 0 || options.post_list > request.depth) {
+    throw Error(
+        Fault::usage,
+        fmt::format("lists of {} posts with a depth of {}", options.post_list, request.depth),
+        "Take `post_list` from 1 to `depth`.");
+  }
+  if (request.slot_stride != 0 && request.slot_stride < request.max_size + options.misalignment) {
+    throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
+                                          request.max_size, request.slot_stride));
+  }
+}
+
 /// Bytes from one slot to the next.
 inline std::uint64_t stride_of(const EndpointRequest& request) {
   return request.slot_stride != 0 ? request.slot_stride : memory::slot_stride(request.max_size);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <mutex>
 
 #include "rdmabench/base/error.h"
+#include "row.h"
 #include "transport/own_options.h"
 #include "transport/slots.h"
 
@@ -49,34 +51,13 @@ Registry& registry() {
 
 /// Throws for what was asked for and would silently not be done.
 void check(const EndpointRequest& request, bool many_queue_pairs) {
-  const auto refuse = [](std::string_view what, std::string_view who = "verbs") {
-    throw Error(
-        Fault::usage, fmt::format("the loop back end has no {}", what),
-        fmt::format("It copies between two threads of one process. Use `backend` {}.", who));
-  };
-  if (request.options.service != Service::automatic && request.options.service != Service::rc) {
-    refuse(fmt::format("transport '{}'", name(request.options.service)), "verbs or ofi");
-  }
-  if (const Lack lack = lack_of(request); !lack.what.empty()) refuse(lack.what, lack.who);
-  if (request.operations.any(acts_on_word) && request.options.misalignment % kAtomicBytes != 0) {
-    throw Error(
-        Fault::usage,
-        fmt::format("atomics on words that are off by {} bytes", request.options.misalignment),
-        "Atomics act on 8 bytes at a multiple of 8.");
-  }
+  static constexpr std::array kServices{Service::rc};
+  refuse_lack(kRow.name, lack_of_service(request, kServices), Fault::usage);
+  refuse_lack(kRow.name, lack_of(request, kRow.name), Fault::usage);
+  check_messages(request);
   if (request.options.queue_pairs == 0 || (request.options.queue_pairs > 1 && !many_queue_pairs)) {
-    refuse(fmt::format("{} queue pairs in this endpoint", request.options.queue_pairs));
-  }
-  const std::uint32_t longest = request.options.post_list;
-  if (longest == 0 || longest > request.depth) {
-    throw Error(Fault::usage,
-                fmt::format("lists of {} posts with a depth of {}", longest, request.depth),
-                "Take `post_list` from 1 to `depth`.");
-  }
-  if (request.slot_stride != 0 &&
-      request.slot_stride < request.max_size + request.options.misalignment) {
-    throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
-                                          request.max_size, request.slot_stride));
+    throw Error(Fault::usage, fmt::format("{} queue pairs in this endpoint of loop",
+                                          request.options.queue_pairs));
   }
 }
 

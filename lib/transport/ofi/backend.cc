@@ -183,38 +183,25 @@ std::uint64_t cxi_buffers(const fi_info& info, const EndpointRequest& request) {
   return bytes + events * kEvent + kRest;
 }
 
-struct Refusal {
-  bool asked;
-  std::string_view what;
-  std::string_view who = "verbs";  ///< has it
-};
-
 /// What other back ends have and this one does not: named, and not ignored.
-void refuse_what_is_not_here(const EndpointRequest& r) {
-  const bool other = r.options.service != Service::automatic && r.options.service != Service::rdm &&
-                     r.options.service != Service::msg;
-  const std::array refusals{
-      Refusal{other, "`service` rc, uc, ud, xrc, dc or srd"},
-      Refusal{r.options.post_list > 1, "post lists"},
-      Refusal{r.options.segments > 1, "several segments for each message"},
-      Refusal{r.options.verbs.rdma_cm, "`rdma_cm`; `service` msg connects by the provider's own"},
-      Refusal{!verbs_option(r).empty(), verbs_option(r)},
-      Refusal{!ucx_option(r).empty(), ucx_option(r), "ucx"},
-      Refusal{r.options.separate_queues, "separate completion queues"},
-      Refusal{r.gid_index != transport::kAnyGid, "`gid_index`"},
-      Refusal{r.options.relaxed_ordering.has_value(), "choice of relaxed ordering"},
-      Refusal{r.options.on_demand, "on-demand paging"},
-      Refusal{r.memory != "host" && !r.memory.starts_with("cuda"),
-              "memory but the host's and a GPU's"},
-      Refusal{
-          r.memory.starts_with("cuda") && r.options.gpu_mapping != memory::GpuMapping::automatic,
-          "choice of `gpu_mapping`: providers have one of their own"},
-  };
-  for (const Refusal& refusal : refusals) {
-    if (!refusal.asked) continue;
-    throw Error(Fault::unavailable, fmt::format("libfabric's back end has no {}", refusal.what),
-                fmt::format("Use `backend` {}, or leave it out.", refusal.who));
+void refuse_what_is_not_here(const EndpointRequest& request) {
+  static constexpr std::array<std::string_view, 2> kTaken{"events", "memory"};
+  refuse_lack(kRow.name, lack_of_service(request, kRow.services));
+  Lack lack{.what = {}, .who = "verbs"};
+  if (request.options.post_list > 1) {
+    lack.what = "post lists";
+  } else if (request.options.verbs.rdma_cm) {
+    lack.what = "`rdma_cm`; `service` msg connects by the provider's own";
   }
+  refuse_lack(kRow.name, lack);
+  refuse_lack(kRow.name, lack_of(request, kRow.name, kTaken));
+  const bool on_gpu = request.memory.starts_with("cuda");
+  if (request.memory != "host" && !on_gpu) {
+    lack.what = "memory but the host's and a GPU's";
+  } else if (on_gpu && request.options.gpu_mapping != memory::GpuMapping::automatic) {
+    lack.what = "choice of `gpu_mapping`: providers have one of their own";
+  }
+  refuse_lack(kRow.name, lack);
 }
 
 }  // namespace

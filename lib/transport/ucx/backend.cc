@@ -13,36 +13,21 @@
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
 
-constexpr std::array<std::string_view, 1> kTaken{"events"};
-
 /// What other back ends have and this one does not: named, and not ignored.
 void refuse_what_is_not_here(const EndpointRequest& request) {
-  const auto refuse = [](std::string_view what, std::string_view remedy) {
-    throw Error(Fault::unavailable, fmt::format("UCX's back end has no {}", what), remedy);
-  };
-  if (request.options.service != Service::automatic && !is_active(request)) {
-    refuse(fmt::format("`service` {}", name(request.options.service)),
-           "UCX chooses transports: name them by `ucx_tls`. Its own service is am.");
+  static constexpr std::array<std::string_view, 2> kTaken{"events", "memory"};
+  refuse_lack(kRow.name, lack_of_service(request, kRow.services));
+  refuse_lack(kRow.name, lack_of(request, kRow.name, kTaken));
+  const memory::Kind kind = memory::parse_request(request.memory).kind;
+  Lack lack{.what = {}, .who = "verbs or ofi"};
+  if (kind == memory::Kind::cuda || kind == memory::Kind::dmabuf) {
+    lack.what = fmt::format("memory '{}'", request.memory);
+  } else if (request.options.inline_limit >= 0) {
+    lack.what = "`inline_limit`";
+  } else if (request.options.outstanding_reads > 0) {
+    lack.what = "`outstanding_reads`";
   }
-  const memory::Request memory = memory::parse_request(request.memory);
-  const bool plain = memory.kind != memory::Kind::cuda && memory.kind != memory::Kind::dmabuf;
-  for (const OptionOfSome& one : kOptionsOfSome) {
-    if (std::ranges::find(kTaken, one.name) != kTaken.end()) continue;
-    if (one.name == "memory" && plain) continue;
-    if (const std::string what = one.asked(request); !what.empty()) {
-      refuse(what, fmt::format("Use `backend` {}, or leave it out.", one.who));
-    }
-  }
-  for (const std::string_view option : {verbs_option(request), ofi_option(request)}) {
-    if (!option.empty())
-      refuse(option, "Leave it out: `ucx_tls` and `devices` say what UCX takes.");
-  }
-  if (request.options.inline_limit >= 0) {
-    refuse("`inline_limit`", "Leave it out: UCX decides by its own UCX_ variables.");
-  }
-  if (request.options.outstanding_reads > 0) {
-    refuse("`outstanding_reads`", "Leave it out: lower `depth`.");
-  }
+  refuse_lack(kRow.name, lack);
 }
 
 }  // namespace

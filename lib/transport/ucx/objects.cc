@@ -46,27 +46,6 @@ memory::Buffer make_memory(const EndpointRequest& request, std::span<std::byte> 
   return make_slots(where, buffer, request, slots);
 }
 
-/// Throws for what was asked for and would silently not be done.
-void check_request(const EndpointRequest& request) {
-  if (request.operations.any(acts_on_word) && request.options.misalignment % kAtomicBytes != 0) {
-    throw Error(
-        Fault::usage,
-        fmt::format("atomics on words that are off by {} bytes", request.options.misalignment),
-        "Atomics act on 8 bytes at a multiple of 8.");
-  }
-  const std::uint32_t longest = request.options.post_list;
-  if (longest == 0 || longest > request.depth) {
-    throw Error(Fault::usage,
-                fmt::format("lists of {} posts with a depth of {}", longest, request.depth),
-                "Take `post_list` from 1 to `depth`.");
-  }
-  if (request.slot_stride != 0 &&
-      request.slot_stride < request.max_size + request.options.misalignment) {
-    throw Error(Fault::usage, fmt::format("messages of {} bytes do not fit into slots of {} bytes",
-                                          request.max_size, request.slot_stride));
-  }
-}
-
 }  // namespace
 
 Mapping::Mapping(ucp_context_h context, const memory::Buffer& memory) : context_(context) {
@@ -95,7 +74,7 @@ std::string Mapping::key() const {
 }
 
 Objects::Objects(const EndpointRequest& request, std::string_view /*choice*/)
-    : calls_((check_request(request), find_calls())),
+    : calls_((check_messages(request), find_calls())),
       operations_(request.operations),
       max_size_(request.max_size),
       depth_(request.depth),

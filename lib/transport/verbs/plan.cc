@@ -9,6 +9,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/verbs/device.h"
+#include "row.h"
 #include "transport/own_options.h"
 #include "transport/slots.h"
 #include "transport/verbs/operation_needs.h"
@@ -297,14 +298,7 @@ std::uint8_t bound_reads(std::uint32_t wanted, int limit) {
 }  // namespace
 
 Service service_of(const EndpointRequest& request) {
-  if (const std::string_view option = ofi_option(request); !option.empty()) {
-    throw Error(Fault::unavailable, fmt::format("verbs have no {}", option),
-                "Use `backend` ofi, or leave it out.");
-  }
-  if (const std::string_view option = ucx_option(request); !option.empty()) {
-    throw Error(Fault::unavailable, fmt::format("verbs have no {}", option),
-                "Use `backend` ucx, or leave it out.");
-  }
+  refuse_lack(kRow.name, foreign_option(request, kRow.name));
   const Service service =
       request.options.service == Service::automatic ? Service::rc : request.options.service;
   switch (service) {
