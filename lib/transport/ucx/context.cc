@@ -87,14 +87,6 @@ std::string version() {
   return ucp_get_version_string();
 }
 
-bool is_at_least(unsigned major, unsigned minor) {
-  unsigned has_major = 0;
-  unsigned has_minor = 0;
-  unsigned release = 0;
-  ucp_get_version(&has_major, &has_minor, &release);
-  return has_major > major || (has_major == major && has_minor >= minor);
-}
-
 std::string error_text(ucs_status_t status) {
   std::string text = ucs_status_string(status);
   if (last_words[0] != '\0') text += fmt::format("; UCX says: {}", last_words.data());

@@ -20,9 +20,6 @@ inline constexpr unsigned kNumberAt = 32;
 /// "1.13.1", of the library that was loaded. Throws Error(unavailable) without UCX.
 std::string version();
 
-/// Whether it is so new, or newer.
-bool is_at_least(unsigned major, unsigned minor);
-
 /// "Destination is unreachable", and what UCX itself said last in this thread: its warnings and
 /// errors come by its log, which would otherwise be the process' standard output.
 std::string error_text(ucs_status_t status);

@@ -33,6 +33,15 @@ void add(std::vector<Resource>& all, Resource one) {
   if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
 }
 
+/// Whether the library that was loaded is so new, or newer.
+bool is_at_least(unsigned major, unsigned minor) {
+  unsigned has_major = 0;
+  unsigned has_minor = 0;
+  unsigned release = 0;
+  ucp_get_version(&has_major, &has_minor, &release);
+  return has_major > major || (has_major == major && has_minor >= minor);
+}
+
 /// ucp_ep_attr_t of UCX 1.14, which older headers lack: newer ones end with more, and the mask says
 /// what is asked for.
 struct EndpointFacts {
