@@ -39,6 +39,7 @@ def main() -> int:
           lines(VM, "run", "--timeout", 1800, "--", HERE / "perftest_vm.py", build))
     table("A bare libibverbs loop: user-space instructions per message",
           lines(VM, "run", "--timeout", 1800, "--", HERE / "instructions_vm.sh", build))
+    table("A bare UCP loop: user-space instructions per message", lines(HERE / "instructions_ucx.sh", build))
     table("fi_pingpong, loopback of this machine", lines(HERE / "fi_pingpong.py", build))
     table("ucx_perftest, loopback and shared memory of this machine", lines(HERE / "ucx_perftest.py", build))
     return 0

@@ -177,6 +177,7 @@ void Objects::prepare_receives() {
     receive.tag = receive.queue_pair->tag;
     receive.buffer = receive_region_.data + slot % receive_region_.slots * receive_region_.stride;
   }
+  back_.resize(receives_.size());
   arrivals_.resize(std::bit_ceil(receives_.size()));
   arrivals_mask_ = arrivals_.size() - 1;
 }
@@ -188,11 +189,16 @@ PostStatus Objects::receive_tagged(ReceiveContext& receive) noexcept {
                                           tag_mask_, &receive_param_);
   if (is_error(result)) {
     receive.is_posted = false;
-    failed_ = static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result));
+    fail(static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result)));
     return PostStatus::failed;
   }
   if (receive.is_posted) receive.request = result;
   return PostStatus::posted;
+}
+
+void Objects::post_given_back() noexcept {
+  for (std::size_t i = 0; i < given_back_; ++i) receive_tagged(receives_[back_[i]]);
+  given_back_ = 0;
 }
 
 void Objects::on_sent(void* request, ucs_status_t status, void* queue_pair) noexcept {
@@ -245,6 +251,7 @@ Ends Objects::ends_of(const QueuePair& pair, const RegionMessage& message,
 }
 
 bool Objects::sleep(std::chrono::milliseconds at_most) noexcept {
+  post_given_back();
   const ucs_status_t armed = ucp_worker_arm(polled_);
   if (armed == UCS_ERR_BUSY) return true;  // something came meanwhile
   if (armed == UCS_OK) {

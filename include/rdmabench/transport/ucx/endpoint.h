@@ -87,13 +87,18 @@ class EndpointOf : private Objects {
     return post_all<Op>(messages, signal, queue_pair);
   }
 
+  /// UCX gets it with the next poll, so that an answer need not wait for that.
   PostStatus post_receive(std::uint32_t slot) noexcept {
     if constexpr (kActive) return receive_active(receives_[slot]);
-    return receive_tagged(receives_[slot]);
+    if (given_back_ == back_.size()) [[unlikely]]
+      return refused_ = true, PostStatus::failed;
+    back_[given_back_++] = slot;
+    return PostStatus::posted;
   }
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
+    if (given_back_ != 0) post_given_back();
     calls_.progress(polled_);
     const std::uint64_t done = completed();  // may fall: a flush is under way
     auto seen = static_cast<int>(done > seen_ ? done - seen_ : 0);

@@ -178,6 +178,7 @@ class Objects {
   bool has_regions(const RegionMessage& message, bool two_sided) const noexcept;
   Ends ends_of(const QueuePair& pair, const RegionMessage& message, bool two_sided) const noexcept;
   PostStatus receive_tagged(ReceiveContext& receive) noexcept;
+  void post_given_back() noexcept;
   PostStatus receive_active(ReceiveContext& receive) noexcept;
   /// Until something may have completed; false when that failed.
   bool sleep(std::chrono::milliseconds at_most) noexcept;
@@ -218,6 +219,8 @@ class Objects {
   std::uint64_t seen_ = 0;       ///< completed() of the last poll
   int wait_fd_ = -1;             ///< the worker's, where events were asked for; it closes it
   std::vector<ReceiveContext> receives_;
+  std::vector<std::uint32_t> back_;  ///< slots that UCX does not have yet
+  std::size_t given_back_ = 0;       ///< so many
   std::vector<Unclaimed> unclaimed_;  ///< as many as active messages may wait for a receive
   Chain<Unclaimed> free_unclaimed_{};
   std::vector<LocalRegion> regions_;
