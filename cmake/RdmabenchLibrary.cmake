@@ -1,6 +1,10 @@
 # The product: libraries made of all rooms, with their CMake package and their pkg-config file.
 include(CMakePackageConfigHelpers)
 
+set(defines "")
+foreach(part IN LISTS RDMABENCH_PARTS)
+  string(APPEND defines "#define RDMABENCH_HAVE_${part} ${RDMABENCH_HAVE_${part}}\n")
+endforeach()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTENT [[
 // Which optional parts this build of rdmabench has. Written by CMake.
 #pragma once
@@ -11,17 +15,7 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/rdmabench/features.h" CONTE
 #endif
 
 #define RDMABENCH_VERSION "@PROJECT_VERSION@"
-#define RDMABENCH_HAVE_VERBS @RDMABENCH_HAVE_VERBS@
-#define RDMABENCH_HAVE_MLX5 @RDMABENCH_HAVE_MLX5@
-#define RDMABENCH_HAVE_EFA @RDMABENCH_HAVE_EFA@
-#define RDMABENCH_HAVE_OFI @RDMABENCH_HAVE_OFI@
-#define RDMABENCH_HAVE_HWLOC @RDMABENCH_HAVE_HWLOC@
-#define RDMABENCH_HAVE_SQLITE @RDMABENCH_HAVE_SQLITE@
-#define RDMABENCH_HAVE_PMIX @RDMABENCH_HAVE_PMIX@
-#define RDMABENCH_HAVE_ARCHIVE @RDMABENCH_HAVE_ARCHIVE@
-#define RDMABENCH_HAVE_CRYPTO @RDMABENCH_HAVE_CRYPTO@
-#define RDMABENCH_HAVE_UCX @RDMABENCH_HAVE_UCX@
-]] @ONLY)
+@defines@]] @ONLY)
 
 # A program that instantiates a loop or an endpoint, with whatever options, brings weak copies of its functions, and the
 # linker takes the first: the library's own loops would be timed as the caller compiled them. So theirs become local.
@@ -121,8 +115,10 @@ rdmabench_library(rdmabench OUTPUT rdmabench DESCRIPTION "${PROJECT_DESCRIPTION}
   ROOMS ${all} LINK run USES fmt)
 target_link_libraries(rdmabench_report PRIVATE ${RDMABENCH_PUGIXML})
 # Headers of its back ends' endpoints include these.
-foreach(name IN ITEMS VERBS OFI UCX)
-  if(RDMABENCH_HAVE_${name})
+get_property(backends GLOBAL PROPERTY RDMABENCH_BACKENDS)
+foreach(backend IN LISTS backends)
+  string(TOUPPER ${backend} name)
+  if(TARGET PkgConfig::RDMABENCH_${name})
     target_include_directories(rdmabench_run SYSTEM PUBLIC
       $<BUILD_INTERFACE:$<TARGET_PROPERTY:PkgConfig::RDMABENCH_${name},INTERFACE_INCLUDE_DIRECTORIES>>)
   endif()

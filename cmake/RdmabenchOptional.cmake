@@ -41,6 +41,8 @@ function(rdmabench_optional name)
   endif()
 endfunction()
 
+# The parts that features.h names, in its order.
+set(RDMABENCH_PARTS VERBS MLX5 EFA OFI HWLOC SQLITE PMIX ARCHIVE CRYPTO UCX)
 rdmabench_optional(VERBS "libibverbs>=1.14.39" librdmacm)
 # What two vendors add to it: DC queue pairs and SRD.
 set(RDMABENCH_HAVE_MLX5 0)

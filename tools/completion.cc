@@ -18,6 +18,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/collective/call.h"
 #include "rdmabench/health/doctor.h"
+#include "rdmabench/run/backends.h"
 #include "run/options.h"
 #include "run/requirements.h"
 
@@ -40,7 +41,7 @@ constexpr std::string_view kDevices = "ls /sys/class/infiniband 2>/dev/null; ls 
 const std::vector<std::string>& usual_values(const std::string& command, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> known = [] {
     std::map<std::string, std::vector<std::string>> all{
-        {"--backend", {"auto", "verbs", "ofi", "ucx", "loop"}},
+        {"--backend", {"auto"}},
         {"--memory", {"host", "huge", "dmabuf", "file:", "cuda:auto", "cuda:0"}},
         {"--peer-memory", {"host", "huge", "cuda:auto", "cuda:0"}},
         {"--numa", {"auto", "none"}},
@@ -57,6 +58,9 @@ const std::vector<std::string>& usual_values(const std::string& command, const s
           },
           option.in(config));
     });
+    for (const transport::BackendRow& row : run::known_backends()) {
+      all["--backend"].emplace_back(row.name);
+    }
     for (const analysis::Model& model : analysis::models()) {
       all["--model"].emplace_back(model.name);
     }
