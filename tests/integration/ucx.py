@@ -140,11 +140,36 @@ class Measuring(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
 
 
+class Fabric(unittest.TestCase):
+    """Rank 0 measures the pairs of three, which serve one another."""
+
+    def test_three_ranks_measure_every_pair(self):
+        for words in (("--ucx-tls", "tcp"), ("--ucx-tls", "posix", "-c", "am")):
+            port = command.free_port()
+            processes = [subprocess.Popen([command.TOOL, "fabric", "--backend", "ucx", *words, "-n", "20", "-s", "4K", "--timeout", "8s",
+                                           "--format", "json", "--no-confirm"],
+                                          env=command.rank_of(rank, 3, "127.0.0.1", port), stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, text=True) for rank in range(3)]
+            try:
+                output, errors = processes[0].communicate(timeout=120)
+                for process in processes[1:]:
+                    process.communicate(timeout=30)
+            finally:
+                for process in processes:
+                    process.kill()
+            records = [json.loads(line) for line in output.splitlines()]
+            measured = [one for one in records if one["record"] == "measurement"]
+            self.assertEqual({(one["sender"], one["receiver"]) for one in measured},
+                             {(a, b) for a in range(3) for b in range(3) if a != b}, errors)
+            for one in measured:
+                self.assertIsNone(one["error"])
+            self.assertEqual([one["record"] for one in records].count("verdict"), 1)
+
+
 class Faults(unittest.TestCase):
-    def interrupted(self, transports: str, blow: int) -> dict:
+    def interrupted(self, blow: int, *words: str) -> dict:
         with server() as peer:
-            victim = command.Terminal(command.TOOL, *client(peer.port, "lat", "-s", "8,64,512", "-D", "500ms", "--timeout", "2s",
-                                                            "--ucx-tls", transports))
+            victim = command.Terminal(command.TOOL, *client(peer.port, "lat", "-s", "8,64,512", "-D", "500ms", "--timeout", "2s", *words))
             victim.wait_for("size 2 of 3")
             peer.process.send_signal(blow)
             begin = time.monotonic()
@@ -156,21 +181,25 @@ class Faults(unittest.TestCase):
 
     def test_a_server_killed_or_stopped_ends_the_run_with_what_it_has(self):
         for transports in TRANSPORTS:
-            for blow in (signal.SIGKILL, signal.SIGSTOP):
-                with self.subTest(transports=transports, blow=blow):
-                    document = self.interrupted(transports, blow)
+            for blow, service in ((signal.SIGKILL, "auto"), (signal.SIGSTOP, "auto"), (signal.SIGKILL, "am"), (signal.SIGSTOP, "am")):
+                with self.subTest(transports=transports, blow=blow, service=service):
+                    document = self.interrupted(blow, "--ucx-tls", transports, "-c", service)
                     jsonschema.validate(document, SCHEMA)
                     self.assertIsNotNone(document["error"])
                     self.assertEqual(document["results"][0]["size_bytes"], 8)
 
-    def test_a_server_goes_on_after_a_client_was_killed(self):
+    def test_a_server_goes_on_after_a_client_was_killed_or_stopped(self):
+        told = 0
         with server() as peer:
             for transports in TRANSPORTS:
-                victim = command.Terminal(command.TOOL, *client(peer.port, "bw", "-D", "60s", "--ucx-tls", transports))
-                victim.wait_for("msg/s")
-                victim.process.kill()
-                victim.end()
-            self.assertEqual(len(peer.wait_lines(2)), 2)
+                for blow in (signal.SIGKILL, signal.SIGSTOP):
+                    victim = command.Terminal(command.TOOL, *client(peer.port, "bw", "-D", "60s", "--timeout", "2s", "--ucx-tls", transports))
+                    victim.wait_for("msg/s")
+                    victim.process.send_signal(blow)
+                    told += 1
+                    self.assertEqual(len(peer.wait_lines(told)), told)
+                    victim.process.kill()
+                    victim.end()
             result = run(*client(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp"))
             self.assertEqual(result.returncode, 0, result.stderr)
 

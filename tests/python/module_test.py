@@ -160,6 +160,22 @@ class Serve(unittest.TestCase):
         self.assertIn("bandwidth of send over loop", lines[0])
         server.stop()  # a second time
 
+    def test_serves_and_measures_over_ucx(self):
+        with rdmabench.Server(address="127.0.0.1", port=0, allow_providers=["ucx"]) as server:
+            def measure(**keys):
+                return rdmabench.run(host="127.0.0.1", port=server.port, backend="ucx", ucx_tls="tcp",
+                                     stop={"iterations": 200}, sizes=[8, 65536], validate=True, **keys)
+            try:
+                documents = [measure(), measure(service="am", shape="bandwidth")]
+            except rdmabench.RdmabenchError as error:
+                if error.fault != "unavailable":
+                    raise
+                self.skipTest(str(error))
+        for document, service in zip(documents, ("ucp", "am")):
+            resolved = document["resolved"]
+            self.assertEqual((resolved["backend"], resolved["provider"], resolved["transport"]), ("ucx", "tcp", service))
+            self.assertEqual([row["validated"] for row in document["results"]], [True, True])
+
     def test_a_port_that_is_taken_is_an_error(self):
         with rdmabench.Server(address="127.0.0.1", port=0) as server:
             with self.assertRaises(rdmabench.RdmabenchError) as caught:

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 #include "loaded/library.h"
@@ -53,6 +56,14 @@ class Listening {
 };
 
 using Settings = Handle<ucp_config_t, ucp_config_release>;
+
+/// How often UCX asks whether a peer lives, in whole seconds: its own 20 s are longer than a run
+/// waits. Who has set it in the environment keeps that.
+std::string keepalive(const EndpointRequest& request) {
+  if (std::getenv("UCX_KEEPALIVE_INTERVAL") != nullptr) return "";
+  const auto share = std::chrono::duration_cast<std::chrono::seconds>(request.timeout / 4);
+  return fmt::format("{}s", std::max<std::int64_t>(1, share.count()));
+}
 
 /// It comes from a peer too, and UCX reads it.
 void check_transports(std::string_view text) {
@@ -120,6 +131,7 @@ Context open_context(const EndpointRequest& request) {
   set(*settings, "NET_DEVICES", request.device);
   // Off by default, and then shared memory is of no use where a dead peer must end a wait.
   set(*settings, "MM_ERROR_HANDLING", "y");
+  set(*settings, "KEEPALIVE_INTERVAL", keepalive(request));
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
                       UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;

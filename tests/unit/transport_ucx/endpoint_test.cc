@@ -264,25 +264,6 @@ TEST_P(UcxEndpoint, SaysWhatItTook) {
               Contains(::testing::Pair("lanes", HasSubstr(std::string(GetParam()) + "/"))));
 }
 
-TEST_P(UcxEndpoint, ADeadPeerEndsThePolls) {
-  if (GetParam() == std::string("posix")) GTEST_SKIP() << "UCX asks such a peer every 20 s";
-  Pair pair(request(GetParam(), OperationCode::send));
-  pair.must([&] { return pair.a->post<Send>(0, 0, 8, 0, Signal::now); });
-  pair.must([&] { return pair.b->post<Send>(0, 0, 8, 0, Signal::now); });
-  pair.poll_until([&] { return !pair.at_b.empty() && !pair.at_a.empty(); });
-  pair.settle();
-  pair.b.reset();
-  const Deadline deadline = Deadline::after(std::chrono::seconds(20));
-  int seen = 0;
-  while (seen >= 0 && !deadline.passed()) {
-    pair.a->post<Send>(0, 0, 8, 0, Signal::now);
-    seen = pair.a->poll([](const Received&) noexcept {});
-  }
-  EXPECT_EQ(seen, -1);
-  EXPECT_THAT(pair.a->failure(), HasSubstr("UCX"));
-  EXPECT_EQ(pair.a->failed_call().library, "UCX");
-}
-
 TEST_P(UcxEndpoint, APeerInThisProcessMayGoWhileTheOtherPolls) {
   for (const bool first : {false, true}) {
     Pair pair(request(GetParam(), OperationCode::send));
