@@ -27,6 +27,9 @@ CASES = (
     ("send bw 64 KiB", "tag_bw", ("bw", "--op", "send", "--depth", "32"), 65536, 5000),
     ("send bw 1 MiB", "tag_bw", ("bw", "--op", "send", "--depth", "32"), 1 << 20, 500),
     ("send rate 8 B", "tag_bw", ("bw", "--op", "send", "--depth", "32"), 8, 200000),
+    # ucx_perftest leaves short active messages where they came; ours are copied into the receive.
+    ("active send lat 8 B, median", "ucp_am_lat", ("lat", "--op", "send", "-c", "am"), 8, 20000),
+    ("active send bw 64 KiB", "ucp_am_bw", ("bw", "--op", "send", "-c", "am", "--depth", "32"), 65536, 5000),
 )
 
 
@@ -65,6 +68,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build_dir", type=Path)
     parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--only", default="", help="cases whose name and transport have this text")
     options = parser.parse_args()
     program = options.build_dir / "tools/rdmabench"
     print("case\tunit\tours\tucx_perftest\tratio\tours min..max\tucx_perftest min..max")
@@ -74,6 +78,8 @@ def main() -> int:
         try:
             for transport in ("tcp", "posix"):
                 for name, test, words, size, messages in CASES:
+                    if options.only not in f"{name} over {transport}":
+                        continue
                     which = 0 if words[0] == "lat" else 1
                     ours, theirs = [], []
                     for _ in range(options.repetitions):
