@@ -126,7 +126,7 @@ Context open_context(const EndpointRequest& request) {
   ucp_config_t* read = nullptr;
   check(ucp_config_read(nullptr, nullptr, &read), Fault::failed, "ucp_config_read()",
         "See the UCX_ variables of the environment.");
-  const Settings settings(read);
+  Settings settings(read);
   set(*settings, "TLS", request.options.ucx.transports);
   set(*settings, "NET_DEVICES", request.device);
   // Off by default, and then shared memory is of no use where a dead peer must end a wait.
@@ -140,6 +140,7 @@ Context open_context(const EndpointRequest& request) {
   ucp_context_h context = nullptr;
   check(ucp_init(&params, settings.get(), &context), Fault::unavailable, "ucp_init()",
         "'ucx_info -d' lists what UCX has here; `ucx_tls`, UCX_TLS and `devices` narrow it.");
+  settings.reset();  // it complains of settings that no transport of the context has
   last_words[0] = '\0';
   ++listeners;
   return Context(context);
