@@ -10,7 +10,6 @@
 
 #include "rdmabench/measure/clock.h"
 #include "rdmabench/measure/histogram.h"
-#include "rdmabench/measure/samples.h"
 
 namespace rdmabench::inline v1::measure {
 namespace {

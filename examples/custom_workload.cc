@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include <rdmabench/measure/samples.h>
+#include <rdmabench/measure/histogram.h>
 #include <rdmabench/transport/loop/endpoint.h>
 #include <rdmabench/workload/epoch_io.h>
 

@@ -9,7 +9,6 @@
 
 #include <rdmabench/measure/clock.h>
 #include <rdmabench/measure/histogram.h>
-#include <rdmabench/measure/samples.h>
 #include <rdmabench/measure/statistics.h>
 #include <rdmabench/measure/stop.h>
 

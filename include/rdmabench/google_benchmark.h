@@ -20,7 +20,7 @@
 #include "rdmabench/base/affinity.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/control/listener.h"
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 #include "rdmabench/run/connect.h"
 #include "rdmabench/workload/epoch_io.h"
 

@@ -7,7 +7,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "rdmabench/health/doctor.h"
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 #include "rdmabench/report/documents.h"
 #include "rdmabench/results/result.h"
 #include "rdmabench/run/backends.h"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::inline v1::collective {

@@ -14,7 +14,7 @@
 #include "case_runner.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 #include "results/row.h"
 #include "task.h"
 

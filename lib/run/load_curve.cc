@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "rdmabench/base/units.h"
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 #include "rdmabench/measure/statistics.h"
 #include "run/sinks.h"
 

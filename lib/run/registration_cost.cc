@@ -8,7 +8,7 @@
 #include "memory/gpu_memory.h"
 #include "rdmabench/base/units.h"
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 #include "rdmabench/verbs/device.h"
 #include "transport/verbs/registration_order.h"
 

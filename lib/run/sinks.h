@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 #include "rdmabench/measure/stop.h"
 #include "rdmabench/results/result.h"
 #include "run/peak_rate.h"

@@ -7,7 +7,7 @@
 
 #include "random_samples.h"
 #include "rdmabench/measure/clock.h"
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 
 namespace rdmabench::inline v1::measure {
 namespace {

@@ -1,4 +1,4 @@
-#include "rdmabench/measure/samples.h"
+#include "rdmabench/measure/histogram.h"
 
 #include <gtest/gtest.h>
 
