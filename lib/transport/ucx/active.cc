@@ -9,9 +9,9 @@
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
 
-/// What one call for progress may bring while all receives are out: some thousands of the shortest
-/// messages over tcp.
-constexpr std::size_t kMostUnclaimed = 16384;
+/// What one call for progress may bring while all receives are out: over tcp 64 KiB of each of 16
+/// sockets, of which the shortest message takes 22 bytes.
+constexpr std::size_t kMostUnclaimed = 65536;
 
 }  // namespace
 
@@ -39,22 +39,27 @@ ucs_status_t Objects::on_active(void* owner, const void* header, std::size_t hea
   Objects& self = *static_cast<Objects*>(owner);
   Unclaimed message{
       .data = data, .bytes = bytes, .is_here = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0};
-  const auto refuse = [&](ucs_status_t status) {
-    self.fail(status);
-    return message.is_here ? UCS_OK : status;
+  const auto refuse = [&](const char* unfit) {
+    if (self.failed_ == UCS_OK) self.unfit_ = unfit;
+    self.fail(UCS_ERR_REJECTED);
+    return message.is_here ? UCS_OK : UCS_ERR_REJECTED;
   };
-  if (header_bytes != sizeof message.tag) return refuse(UCS_ERR_INVALID_PARAM);
+  constexpr const char* kStrange = "an active message that is none of this library's came";
+  if (header_bytes != sizeof message.tag) return refuse(kStrange);
   std::memcpy(&message.tag, header, sizeof message.tag);
   const std::uint64_t number = message.tag >> kNumberAt;
-  if (number >= self.queue_pairs_.size()) return refuse(UCS_ERR_INVALID_PARAM);
-  if (bytes > self.max_size_) return refuse(UCS_ERR_MESSAGE_TRUNCATED);
+  if (number >= self.queue_pairs_.size()) return refuse(kStrange);
+  if (bytes > self.max_size_)
+    return refuse("an active message came that is longer than this side was opened for");
   QueuePair& pair = self.queue_pairs_[number];
   if (ReceiveContext* const receive = pair.receives.pop(); receive != nullptr) {
     self.fill(*receive, message);
     return UCS_OK;
   }
   Unclaimed* const place = self.free_unclaimed_.pop();
-  if (place == nullptr) return refuse(UCS_ERR_EXCEEDS_LIMIT);
+  if (place == nullptr)
+    return refuse(
+        "65536 active messages came before their receives: post more, or poll more often");
   *place = message;
   pair.unclaimed.push(*place);
   return UCS_INPROGRESS;
@@ -77,7 +82,7 @@ bool Objects::fill(ReceiveContext& receive, const Unclaimed& message) noexcept {
   if (result == nullptr) {
     arrived(receive, message.tag, message.bytes);
   } else {
-    fail(static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result)));
+    fail(result);
   }
   return result == nullptr;
 }
@@ -101,7 +106,7 @@ PostStatus Objects::receive_active(ReceiveContext& receive) noexcept {
   if (message == nullptr) return pair.receives.push(receive), PostStatus::posted;
   const bool is_filled = fill(receive, *message);
   if (message->is_here) calls_.active_release(polled_, message->data);
-  free_unclaimed_.push(*message);
+  free_unclaimed_.push_front(*message);
   return is_filled ? PostStatus::posted : PostStatus::failed;
 }
 

@@ -57,12 +57,12 @@ class Listening {
 
 using Settings = Handle<ucp_config_t, ucp_config_release>;
 
-/// How often UCX asks whether a peer lives, in whole seconds: its own 20 s are longer than a run
-/// waits. Who has set it in the environment keeps that.
+/// How often UCX asks whether a peer lives, in whole seconds, and not later than by itself. Who has
+/// set it in the environment keeps that.
 std::string keepalive(const EndpointRequest& request) {
   if (std::getenv("UCX_KEEPALIVE_INTERVAL") != nullptr) return "";
   const auto share = std::chrono::duration_cast<std::chrono::seconds>(request.timeout / 4);
-  return fmt::format("{}s", std::max<std::int64_t>(1, share.count()));
+  return fmt::format("{}s", std::clamp<std::int64_t>(share.count(), 1, 20));
 }
 
 /// It comes from a peer too, and UCX reads it.

@@ -24,12 +24,13 @@ std::string Objects::failure() const {
            "outside of a region";
   }
   if (failed_ == UCS_OK) return "nothing failed";
+  if (unfit_ != nullptr) return unfit_;
   return fmt::format("UCX {}: {}. Has the peer ended, or the link gone down?", version(),
                      error_text(failed_));
 }
 
 Failure Objects::failed_call() const {
-  if (refused_ || failed_ == UCS_OK) return {};
+  if (refused_ || failed_ == UCS_OK || unfit_ != nullptr) return {};
   return {.library = "UCX", .status = ucs_status_string(failed_)};
 }
 

@@ -189,7 +189,7 @@ PostStatus Objects::receive_tagged(ReceiveContext& receive) noexcept {
                                           tag_mask_, &receive_param_);
   if (is_error(result)) {
     receive.is_posted = false;
-    fail(static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result)));
+    fail(result);
     return PostStatus::failed;
   }
   if (receive.is_posted) receive.request = result;
@@ -252,13 +252,14 @@ Ends Objects::ends_of(const QueuePair& pair, const RegionMessage& message,
 
 bool Objects::sleep(std::chrono::milliseconds at_most) noexcept {
   post_given_back();
+  if (arrivals_begin_ != arrivals_end_ || failed_ != UCS_OK) return true;  // poll() tells it
   const ucs_status_t armed = ucp_worker_arm(polled_);
   if (armed == UCS_ERR_BUSY) return true;  // something came meanwhile
   if (armed == UCS_OK) {
     pollfd wait{.fd = wait_fd_, .events = POLLIN, .revents = 0};
     if (::poll(&wait, 1, static_cast<int>(at_most.count())) >= 0 || errno == EINTR) return true;
   }
-  failed_ = armed != UCS_OK ? armed : UCS_ERR_IO_ERROR;
+  fail(armed != UCS_OK ? armed : UCS_ERR_IO_ERROR);
   return false;
 }
 

@@ -98,7 +98,9 @@ class EndpointOf : private Objects {
 
   template <class OnReceive>
   int poll(OnReceive&& on_receive) noexcept {
-    if (given_back_ != 0) post_given_back();
+    if constexpr (!kActive) {
+      if (given_back_ != 0) post_given_back();
+    }
     calls_.progress(polled_);
     const std::uint64_t done = completed();  // may fall: a flush is under way
     auto seen = static_cast<int>(done > seen_ ? done - seen_ : 0);
@@ -211,7 +213,7 @@ class EndpointOf : private Objects {
   /// What did not complete within its call.
   bool started(QueuePair& pair, ucs_status_ptr_t result) noexcept {
     if (is_error(result)) [[unlikely]] {
-      failed_ = static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result));
+      fail(result);
       return false;
     }
     ++pair.under_way;

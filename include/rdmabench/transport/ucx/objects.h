@@ -120,7 +120,7 @@ struct Unclaimed {
   Unclaimed* next = nullptr;
 };
 
-/// First in, first out, of what lies elsewhere.
+/// Of what lies elsewhere.
 template <class T>
 struct Chain {
   T* first = nullptr;
@@ -130,6 +130,11 @@ struct Chain {
     one.next = nullptr;
     (first == nullptr ? first : last->next) = &one;
     last = &one;
+  }
+  /// The next one that comes out: it is in the cache.
+  void push_front(T& one) noexcept {
+    if (first == nullptr) last = &one;
+    one.next = std::exchange(first, &one);
   }
   T* pop() noexcept {
     T* const one = first;
@@ -186,6 +191,13 @@ class Objects {
   static bool is_error(ucs_status_ptr_t result) noexcept {
     return reinterpret_cast<std::uintptr_t>(result) >= static_cast<std::uintptr_t>(UCS_ERR_LAST);
   }
+  /// The first cause stays: what fails later follows from it.
+  void fail(ucs_status_t status) noexcept {
+    if (failed_ == UCS_OK) failed_ = status;
+  }
+  void fail(ucs_status_ptr_t result) noexcept {
+    fail(static_cast<ucs_status_t>(reinterpret_cast<std::intptr_t>(result)));
+  }
 
   /// What UCX calls when a request completes that did not complete at once.
   static void on_sent(void* request, ucs_status_t status, void* queue_pair) noexcept;
@@ -214,13 +226,14 @@ class Objects {
   Signal flushed_from_;  ///< which writes a flush follows: by_interval, each; now, the last ones
   bool refused_ = false;
   ucs_status_t failed_ = UCS_OK;
+  const char* unfit_ = nullptr;  ///< what this side did not take of the peer, where that failed
   std::uint64_t posted_ = 0;
   std::uint64_t under_way_ = 0;  ///< of all queue pairs
   std::uint64_t seen_ = 0;       ///< completed() of the last poll
   int wait_fd_ = -1;             ///< the worker's, where events were asked for; it closes it
   std::vector<ReceiveContext> receives_;
-  std::vector<std::uint32_t> back_;  ///< slots that UCX does not have yet
-  std::size_t given_back_ = 0;       ///< so many
+  std::vector<std::uint32_t> back_;   ///< slots that UCX does not have yet
+  std::size_t given_back_ = 0;        ///< so many
   std::vector<Unclaimed> unclaimed_;  ///< as many as active messages may wait for a receive
   Chain<Unclaimed> free_unclaimed_{};
   std::vector<LocalRegion> regions_;
@@ -239,9 +252,6 @@ class Objects {
   void arrived(const ReceiveContext& receive, ucp_tag_t tag, std::uint64_t bytes) noexcept {
     arrivals_[arrivals_end_++ & arrivals_mask_] =
         Received{receive.slot, static_cast<std::uint32_t>(tag), bytes};
-  }
-  void fail(ucs_status_t status) noexcept {
-    if (failed_ == UCS_OK) failed_ = status;
   }
   void open_queue_pairs(std::string_view worker_address);
   void close() noexcept;
