@@ -192,7 +192,8 @@ bool write_run(const collective::Run& run, const collective::PointToPoint& wire,
   if (launch_part().is_launch()) hand_over(judged.json);
   std::string text = options.format == "json" ? judged.json : rows.more(run, true);
   if (const std::string without = not_rdma(run);
-      !without.empty() && (options.format == "csv" || options.format == "nccl-tests")) {
+      !without.empty() && launch_part().index == 0 &&
+      (options.format == "csv" || options.format == "nccl-tests")) {
     tell(without);  // which the others have
   }
   if (options.job.wire && run.error.empty() && options.format == "table") {

@@ -367,10 +367,16 @@ std::string cause_of(const FabricNames& names, const Json& verdict, const Measur
     const std::string does = part == "sender"     ? "sends"
                              : part == "receiver" ? "receives"
                                                   : "sends and receives";
-    return fmt::format("{} {} at {:.0f} % of typical", suspect_of(names, finding), does,
-                       100 * share);
+    return share > 0 ? fmt::format("{} {} at {} % of typical", suspect_of(names, finding), does,
+                                   whole_percent(share))
+                     : suspect_of(names, finding) + ": its measurements failed";
   }
   return "";
+}
+
+std::string whole_percent(double share) {
+  if (!(share > 0)) return "-";
+  return share < 0.01 ? fmt::format("{:.1g}", share * 100) : fmt::format("{:.0f}", share * 100);
 }
 
 std::string suspect_of(const FabricNames& names, const Json& finding) {

@@ -114,7 +114,10 @@ const Json& not_judged_of(const Json& verdict);
 /// By metric and size, whether its nodes could be judged.
 std::map<std::string, bool> judged_slices(const Json& verdict);
 
-/// Which finding of the verdict a row of measure_fabric() is a symptom of: "node2 sends at 0.40 of
+/// In percent, of typical: the lower the slower. Less than one has one digit; "-" is none.
+std::string whole_percent(double share);
+
+/// Which finding of the verdict a row of measure_fabric() is a symptom of: "node2 sends at 40 % of
 /// typical"; "" for none.
 std::string cause_of(const FabricNames& names, const Json& verdict, const Measured& row);
 

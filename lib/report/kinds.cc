@@ -48,13 +48,24 @@ std::vector<Judgement> judgements(const Document& document) {
 
 std::vector<Judgement> judgements(const Document& document, std::span<const Document> all) {
   const auto file_of = [](const Document& one) {  // "run.jsonl" of "run.jsonl#2"
-    return std::string_view(one.source).substr(0, one.source.rfind('#'));
+    const std::string_view source = one.source;
+    const std::size_t mark = source.rfind('#');
+    const bool is_number =
+        mark != std::string_view::npos &&
+        source.find_first_not_of("0123456789", mark + 1) == std::string_view::npos;
+    return source.substr(0, is_number ? mark : source.npos);
   };
-  const bool is_launch =
-      launches_of(json_of(document)) == 1 && std::ranges::any_of(all, [&](const Document& one) {
-        return one.schema == document.schema && file_of(one) == file_of(document) &&
-               launches_of(json_of(one)) > 1;
-      });
+  // Launches come before the document over them.
+  const auto self = std::ranges::find(all, &document, [](const Document& one) { return &one; });
+  const auto over = std::find_if(self, all.end(), [&](const Document& one) {
+    return one.schema != document.schema || file_of(one) != file_of(document) ||
+           launches_of(json_of(one)) > 1;
+  });
+  if (over == self || over == all.end() || over->schema != document.schema ||
+      file_of(*over) != file_of(document)) {
+    return judgements(document);
+  }
+  const bool is_launch = static_cast<std::size_t>(over - self) <= launches_of(json_of(*over));
   return is_launch ? std::vector<Judgement>() : judgements(document);
 }
 

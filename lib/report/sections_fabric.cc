@@ -82,12 +82,6 @@ Section figures(const Slices& slices, Metric metric) {
   return section;
 }
 
-/// Of typical, the lower the slower; of a thousandth of it one digit.
-std::string whole_percent(double share) {
-  if (!(share > 0)) return "-";
-  return share < 0.01 ? fmt::format("{:.1g}", share * 100) : fmt::format("{:.0f}", share * 100);
-}
-
 /// With why the slow ones are no findings.
 Section worst_pairs(const Document& document, const FabricNames& names, const Slices& slices) {
   Section section{"Worst pairs"};

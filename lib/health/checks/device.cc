@@ -207,9 +207,9 @@ void firmware(Probe& probe, const RdmaDevice& device) {
     most = std::max(most, count);
     listed += fmt::format("{}{} ({})", listed.empty() ? "" : ", ", theirs, count);
   }
-  const auto of_most = [most](const auto& one) { return one.second == most; };
-  const auto usual = std::ranges::find_if(counts, of_most);
-  const bool clear = std::ranges::count_if(counts, of_most) == 1;
+  const auto usual =
+      std::ranges::find_if(counts, [most](const auto& one) { return one.second == most; });
+  const bool clear = 2 * most > cards;
   probe.expect(clear ? fmt::format("{}, as {} of {} of this board have", usual->first, most, cards)
                      : fmt::format("one firmware on all {} of this board, not {}", cards, listed),
                Source::derived);

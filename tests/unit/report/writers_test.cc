@@ -163,6 +163,13 @@ TEST(Writers, AFindingOfSeveralLaunchesCountsOnce) {
   };
   EXPECT_EQ(times(to_prometheus(all), "rdmabench_finding{"), 1);
   EXPECT_EQ(times(to_csv(all), ",judgement,"), 1);
+  const std::string before = text.substr(0, text.find('\n', text.find("verdict")) + 1);
+  EXPECT_EQ(junit(parse_documents(before + text, "week.jsonl"))
+                .child("testsuites")
+                .attribute("failures")
+                .as_uint(),
+            2U)
+      << "a run that is none of those launches";
   EXPECT_EQ(times(to_markdown(all), "**1 fail**"), 1);
   const std::span first = std::span(all).first(2);  // of a run that was killed
   EXPECT_EQ(times(to_markdown(first), "**1 fail**"), 2);
@@ -455,8 +462,7 @@ TEST(Markdown, AFabricHasOneTypicalValueAndTheDevicesOfItsRails) {
            "\n";
   const std::vector<Document> documents = parse_documents(lines, "f");
   const std::string text = to_markdown(documents);
-  EXPECT_THAT(text,
-              HasSubstr("| bandwidth | 1M | node 0 (a) | node 1 (b) | eth7 | 4 Gb/s | 50 |"));
+  EXPECT_THAT(text, HasSubstr("| bandwidth | 1M | node 0 (a) | node 1 (b) | eth7 | 4 Gb/s | 50 |"));
   EXPECT_THAT(text, HasSubstr("| 1M | 1 | 0 | 8 Gb/s |"));
   EXPECT_THAT(text, HasSubstr("| node 0 (a) | eth7 | bandwidth | 1M | 4 Gb/s | 50 |"));
   EXPECT_THAT(to_html(documents, ""), HasSubstr(R"("rails":["eth7"])"));
