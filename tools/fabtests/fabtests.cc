@@ -1,13 +1,12 @@
 #include "options.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
-#include <cerrno>
 #include <cstdio>
 
 #include "../ending.h"
 #include "../flags/fields.h"
+#include "../flags/processors.h"
 #include "../writing.h"
 #include "base/refuse.h"
 #include "control/tcp.h"
@@ -21,16 +20,6 @@ namespace {
 /// An error, or a line about a client, in the words of `program`.
 void say(Program program, std::string_view text) {
   std::fputs(fmt::format("{}\n", with_flags(text, fields(program))).c_str(), stderr);
-}
-
-void pin(const std::vector<int>& cores) {
-  if (cores.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int core : cores) CPU_SET(core, &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0) {
-    throw Error(Fault::usage, "--pin-core", "Choose processors that this process may use.", errno);
-  }
 }
 
 /// The numeric address of a name of this machine.
@@ -90,7 +79,7 @@ int run(const Tool& tool, const std::vector<std::string>& words) {
     for (const std::string& note : options.notes) {
       say(tool.program, fmt::format("{}: {}", tool.name, note));
     }
-    pin(options.cores);
+    stay_on(options.cores, "--pin-core");
     options.config.placement.source_ip = numeric(options.source);
     return options.host.empty() ? serve(options) : measure(options);
   } catch (const Skip& skip) {

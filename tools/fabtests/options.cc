@@ -6,6 +6,7 @@
 #include <array>
 
 #include "../flags/command_line.h"
+#include "../flags/processors.h"
 #include "../flags/values.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -215,20 +216,6 @@ void check_connections(State& /*state*/, const Given& given) {
   }
 }
 
-/// "0,2-4"
-void set_cores(State& state, const Given& given) {
-  const auto core = [&](std::string_view text) {
-    return whole_as<int>({given.name, std::string(text)}, 0, 1023);
-  };
-  for (const std::string_view item : split(given.text, ',')) {
-    const std::size_t dash = item.find('-');
-    const int first = core(item.substr(0, dash));
-    const int last = dash == std::string_view::npos ? first : core(item.substr(dash + 1));
-    if (last < first) refuse_word(given, "an ascending list such as 0,2-4");
-    for (int cpu = first; cpu <= last; ++cpu) state.cores.push_back(cpu);
-  }
-}
-
 constexpr Flag row(Spelling spelling, std::string_view text, Flag::Set set, ToolSet tools = kAll,
                    std::string_view option = {}) {
   return {spelling, tools, Handling::mapped, text, "unit", set, "", option};
@@ -309,7 +296,9 @@ constexpr Flag kFlags[] = {
     row("-E[=port]", "the same", set_out_of_band),
     row("-i=device", "the device of -D", nullptr),
     row("-C=number", "connections to the server, 1", check_connections),
-    row("--pin-core=LIST", "run on these processors: 0,2-4", set_cores, kAll, "cpus"),
+    row(
+        "--pin-core=LIST", "run on these processors: 0,2-4",
+        [](State& s, const Given& given) { s.cores = processors_of(given); }, kAll, "cpus"),
     row("-k", "",
         [](State& /*s*/, const Given& /*given*/) {
           throw Skip(Skip::kNoData,
