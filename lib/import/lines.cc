@@ -267,7 +267,8 @@ std::string without_roles(std::string text) {
 bool is_any_heading(std::string_view line) noexcept {
   return (has(line, "#bytes") && has(line, "iterations")) || has(line, "# Size") ||
          (has(line, "algbw") && has(line, "busbw")) || has(line, "usec/xfer") ||
-         (has(line, "#sent") && has(line, "#ack"));
+         (has(line, "#sent") && has(line, "#ack")) ||
+         (has(line, "# iterations") && has(line, "overall"));
 }
 
 /// With what a script's or a program's comment begins each line, its table's heading among them;
@@ -276,7 +277,7 @@ std::string_view comment_mark(std::string_view heading) noexcept {
   for (const std::string_view mark : {"#", "*", "//"}) {
     const std::string_view rest = heading.substr(std::min(mark.size(), heading.size()));
     if (heading.starts_with(mark) && rest.starts_with(' ') &&
-        (mark != "#" || trimmed(rest).starts_with('#'))) {
+        (mark != "#" || trimmed(rest).starts_with('#') || trimmed(rest).starts_with('|'))) {
       return mark;
     }
   }
