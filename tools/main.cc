@@ -28,6 +28,7 @@
 #include "rdmabench/base/error.h"
 #include "rdmabench/features.h"
 #include "terminal.h"
+#include "ucxperftest/options.h"
 #include "writing.h"
 
 namespace rdmabench::inline v1::tools {
@@ -42,7 +43,7 @@ std::vector<Suite> suites() {
     return one;
   };
   return {suite("perftest", perftest::tools()), suite("nccl-tests", nccltests::tools()),
-          suite("libfabric and fabtests", fabtests::tools())};
+          suite("libfabric and fabtests", fabtests::tools()), suite("UCX", ucx_perftest::tools())};
 }
 
 namespace {
@@ -52,11 +53,8 @@ std::string instead_of(const std::string& word) {
   if (!nearest(word, {"bandwidth"}).empty()) {
     return fmt::format("'{}' is not known. Did you mean bw?", word);
   }
-  if (word == "ucx_perftest") {
-    return "'ucx_perftest' is not taken. 'rdmabench lat HOST' and 'rdmabench bw HOST' measure the "
-           "same; 'rdmabench serve' is the other side.";
-  }
-  const std::array alike{word.starts_with("ib_"), word.ends_with("_perf"), word.starts_with("fi_")};
+  const std::array alike{word.starts_with("ib_"), word.ends_with("_perf"), word.starts_with("fi_"),
+                         word.starts_with("ucx_")};
   const auto* const found = std::find(alike.begin(), alike.end(), true);
   if (found == alike.end()) return "";
   const Suite suite = suites()[static_cast<std::size_t>(found - alike.begin())];
@@ -168,6 +166,7 @@ std::optional<int> run_as_another(int argc, char** argv) {
     try_as(fabtests::tools(), fabtests::run);
     try_as(nccltests::tools(), nccltests::run);
     try_as(perftest::tools(), perftest::run);
+    try_as(ucx_perftest::tools(), ucx_perftest::run);
   }
   return code;
 }
@@ -188,8 +187,8 @@ int parse_and_run(int given, char** given_words) {
       "--help' or 'rdmabench help COMMAND' has the options. Results go to standard output, everything "
       "else to standard error. 'rdmabench ib_write_bw ...' takes the command lines of perftest's eight "
       "tools, 'rdmabench all_reduce_perf ...' those of nccl-tests' programs, fi_rma_bw, "
-      "fi_rdm_bw, fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests, and fi_pingpong "
-      "that of libfabric. A symbolic link of "
+      "fi_rdm_bw, fi_rdm_pingpong, fi_rma_pingpong and fi_msg_pingpong those of fabtests, fi_pingpong "
+      "that of libfabric, and ucx_perftest that of UCX. A symbolic link of "
       "such a name to this program does the same.\n"
       "\n"
       "Exit codes: 0 done; 1 the measurement or a check failed, or a limit or condition was not met; "

@@ -245,7 +245,7 @@ class Usage(unittest.TestCase):
     def test_a_name_that_is_nearly_right(self):
         for words, hint in ((("completion",), "bash, zsh or fish"), (("fi_info",), "fi_pingpong"), (("latency", "host"), "mean lat?"), (("bandwidth",), "mean bw?"),
                             (("ib_send",), "ib_send_bw"), (("gather_perf2", "x"), "gather_perf"),
-                            (("ucx_perftest", "host"), "rdmabench lat HOST"),
+                            (("ucx_perftst", "host"), "ucx_perftest"), (("ucx_info",), "ucx_perftest"), (("ucx_perftest", "host"), "-t tag_lat"),
                             (("bw", "host", "--bidi"), "--bidirectional"),
                             (("lat", "host", "--bidi"), "--bidirectional is an option of bw"),
                             (("coll", "all-reduce", "--bidi"), "--bidirectional is an option of bw"),
@@ -326,7 +326,7 @@ class Width(unittest.TestCase):
             self.assert_fits(run(name, "--help-all").stdout)
             usual = re.findall(r"(?m)^  -\S+", run(name, "--help").stdout)
             self.assertLessEqual(len(usual), 18, usual)  # some fifteen, and --help and --help-all
-        for name in ("ib_write_bw", "ib_read_lat", "all_reduce_perf", "fi_rdm_pingpong", "fi_rma_bw"):
+        for name in ("ib_write_bw", "ib_read_lat", "all_reduce_perf", "fi_rdm_pingpong", "fi_rma_bw", "ucx_perftest"):
             result = run(name, "--help")
             self.assertIn("Options:", result.stdout + result.stderr)
             self.assert_fits(result.stdout + result.stderr)

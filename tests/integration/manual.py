@@ -80,7 +80,7 @@ class Manual(unittest.TestCase):
         self.assertIn("'*--type=[", self.text("rdmabench.zsh"))
         self.assertIn("gpu", self.complete_in_bash("rdmabench", "doctor", "--only", "gp"))
         self.assertIn("lo", self.complete_in_bash("rdmabench", "lat", "-d", "l"))  # of /sys/class/net
-        for program in ("ib_write_bw", "all_reduce_perf", "fi_pingpong"):
+        for program in ("ib_write_bw", "all_reduce_perf", "fi_pingpong", "ucx_perftest"):
             self.assertEqual(self.complete_in_bash("rdmabench", program), [program])
             self.assertIn(program, self.text("rdmabench.zsh"))
             self.assertIn(program, self.text("rdmabench.fish"))
@@ -94,7 +94,7 @@ class Manual(unittest.TestCase):
 
     def test_the_flags_of_other_programs(self):
         for program, flags in (("ib_write_bw", {"--size", "-s", "--ib-dev", "--qp", "--token-file"}), ("ib_send_lat", {"--iters"}),
-                               ("all_reduce_perf", {"--minbytes", "-b", "--ngpus", "--backend"}), ("fi_pingpong", {"-p", "-e"})):
+                               ("all_reduce_perf", {"--minbytes", "-b", "--ngpus", "--backend"}), ("fi_pingpong", {"-p", "-e"}), ("ucx_perftest", {"-t", "-s", "--backend"})):
             found = self.complete_in_bash("rdmabench", program, "-")
             self.assertLessEqual(flags, set(found))
             self.assertEqual(len(found), len(set(found)), program)
