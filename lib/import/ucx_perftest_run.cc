@@ -33,8 +33,8 @@ constexpr std::array kUcxTests{
     UcxTest{"tag_bw", "tag match bandwidth", "send"},
     UcxTest{"stream_lat", "stream latency", "send-stream"},
     UcxTest{"stream_bw", "stream bandwidth", "send-stream"},
-    UcxTest{"ucp_am_lat", "am latency", "send-active-message"},
-    UcxTest{"ucp_am_bw", "am bandwidth / message rate", "send-active-message"},
+    UcxTest{"ucp_am_lat", "am latency", "send"},
+    UcxTest{"ucp_am_bw", "am bandwidth / message rate", "send"},
     UcxTest{"ucp_put_lat", "put latency", "write"},
     UcxTest{"ucp_put_bw", "put bandwidth", "write"},
     UcxTest{"ucp_get", "get latency / bandwidth / message rate", "read"},
@@ -300,7 +300,9 @@ PairRun ucx_run(const UcxRun& run, const Source& source) {
               .operation = test == nullptr ? "unknown" : std::string(test->operation),
               .backend = lower_layer ? "uct" : "ucx",
               .device = lower_layer ? run.command.option('d') : "",
-              .transport = lower_layer ? run.command.option('x') : "",
+              .transport = lower_layer ? run.command.option('x')
+                           : test != nullptr && test->name.starts_with("ucp_am") ? "am"
+                                                                                 : "",
               .memory = memory_of(run),
               .one_sided = test != nullptr && test->operation == "swap",
               .error = run.error,

@@ -41,7 +41,7 @@ class UcxPerftest(unittest.TestCase):
     def test_each_test_measures(self):
         for test, words in (("tag_lat", ("-V",)), ("tag_bw", ("-s", "4096")), ("ucp_put_lat", ()), ("ucp_put_bw", ("-s", "65536")),
                             ("ucp_get", ()), ("ucp_get", ("-O", "8")), ("ucp_fadd", ()), ("ucp_cswap", ()), ("get_bw", ()),
-                            ("tag_lat", ("-E", "sleep"))):
+                            ("tag_lat", ("-E", "sleep")), ("ucp_am_lat", ("-V",)), ("ucp_am_bw", ("-s", "65536"))):
             with self.subTest(test=test, words=words):
                 lines = self.passes("-t", test, "-n", "200", "-w", "10", *words)
                 self.assertEqual(len(lines), 6, lines)

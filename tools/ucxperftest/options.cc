@@ -184,7 +184,7 @@ constexpr Flag kFlags[] = {
     ignored("-A=mode", "UCT's progress mode is not used here."),
     row("-h, --help", "this text", nullptr),
     row("--version", "rdmabench's version", nullptr),
-    refused("-H=size", "Active messages are not sent here: leave it out.", "0"),
+    refused("-H=size", "The header of an active message is 8 bytes here: leave it out.", "0"),
     refused("-i=offset", "A message is one piece here: leave it out.", "0"),
     refused("-P=mode", "Two processes measure here, and no MPI: leave it out.", "0"),
     refused("-b=file", "Give a command line for each test."),
@@ -193,7 +193,7 @@ constexpr Flag kFlags[] = {
     refused("-C", "Tags are matched whole here: leave it out."),
     refused("-U", "Receives are posted ahead here: leave it out."),
     refused("-X", "'rdmabench lat --backend ucx' says what UCX took."),
-    refused("-y", "Active messages are not sent here: leave it out."),
+    refused("-y", "UCX keeps what comes here, and copies nothing more: leave it out."),
     refused("-a=device", "No GPU posts here: leave it out."),
     refused("-L=level", "No GPU posts here: leave it out."),
     refused("-F=size", "No GPU posts here: leave it out."),
@@ -248,6 +248,7 @@ void settle(State& state) {
   const bool latency = test.window == 0 || (answered && window == 1);
   config.traffic.shape = latency ? workload::Shape::latency : workload::Shape::bandwidth;
   config.traffic.operation = test.operation;
+  config.endpoint.service = test.service;
   if (!latency) config.traffic.depth = window;
   config.stop = measure::StopRule::iterations(state.iterations * config.traffic.threads);
 }

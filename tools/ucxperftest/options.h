@@ -28,6 +28,7 @@ struct Test {
   transport::OperationCode operation{};
   std::uint32_t window = 0;    ///< messages under way without -O; 0 = a ping-pong
   std::string_view instead{};  ///< what to use, where it is not taken
+  transport::Service service = transport::Service::automatic;
 };
 std::span<const Test> tests();
 

@@ -8,8 +8,7 @@ using transport::OperationCode;
 
 constexpr std::string_view kLatency = "latency", kOverhead = "overhead";
 constexpr std::uint32_t kPingPong = 0, kWindow = 32;
-constexpr std::string_view kNoActiveMessages =
-    "Active messages are not sent here: take tag_lat or tag_bw.";
+constexpr auto kActive = transport::Service::am;
 constexpr std::string_view kNoPlainAdd = "An add has an answer here: take ucp_fadd.";
 
 constexpr Test kTests[] = {
@@ -21,8 +20,8 @@ constexpr Test kTests[] = {
     {"", "get_bw", kOverhead, OperationCode::read, kWindow},
     {"ucp_fadd", "fadd", kLatency, OperationCode::fetch_add, 1},
     {"ucp_cswap", "cswap", kLatency, OperationCode::compare_swap, 1},
-    {"ucp_am_lat", "am_lat", kLatency, OperationCode::send, kPingPong, kNoActiveMessages},
-    {"ucp_am_bw", "am_bw", kOverhead, OperationCode::send, kWindow, kNoActiveMessages},
+    {"ucp_am_lat", "am_lat", kLatency, OperationCode::send, kPingPong, "", kActive},
+    {"ucp_am_bw", "am_bw", kOverhead, OperationCode::send, kWindow, "", kActive},
     {.name = "ucp_add", .lower_name = "add_mr", .instead = kNoPlainAdd},
     {.name = "", .lower_name = "add_lat", .instead = kNoPlainAdd},
     {.name = "ucp_swap", .lower_name = "swap", .instead = "Take ucp_cswap or ucp_fadd."},

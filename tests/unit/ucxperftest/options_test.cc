@@ -61,6 +61,14 @@ TEST(UcxPerftestOptions, EachTestIsAnOperationAndAShape) {
   EXPECT_EQ(parse({"h", "-t", "tag_bw", "-O", "1"}).config.traffic.shape, Shape::bandwidth);
 }
 
+TEST(UcxPerftestOptions, ActiveMessagesAreAServiceOfSends) {
+  for (const char* const test : {"ucp_am_lat", "am_bw"}) {
+    const Options o = parse({"h", "-t", test});
+    EXPECT_EQ(o.config.traffic.operation, transport::OperationCode::send);
+    EXPECT_EQ(o.config.endpoint.service, transport::Service::am);
+  }
+}
+
 TEST(UcxPerftestOptions, EachOptionReachesTheRun) {
   const Options o =
       parse({"-t", "tag_bw", "-s", "4096",  "-n", "500",       "-w", "7",      "-T", "2",
@@ -98,8 +106,7 @@ TEST(UcxPerftestOptions, WhatIsNotHereIsRefusedByNameWithWhatToUse) {
   for (const auto& [words, hint] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"h"}, "-t tag_lat"},
            {{"h", "-t", "nonsense"}, "tag_lat"},
-           {{"h", "-t", "ucp_am_lat"}, "tag_lat"},
-           {{"h", "-t", "am_bw"}, "-t am_bw"},
+           {{"h", "-t", "ucp_am_lat", "-H", "16"}, "8 bytes"},
            {{"h", "-t", "ucp_add"}, "ucp_fadd"},
            {{"h", "-t", "add_mr"}, "ucp_fadd"},
            {{"h", "-t", "ucp_swap"}, "ucp_cswap"},
