@@ -268,10 +268,8 @@ std::string zsh_script(const CLI::App& app) {
     cases += fmt::format("    {}) _arguments", command.name);
     for (const Word& option : command.words) {
       const std::string value =
-          !option.takes_value ? ""
-          : option.is_device && option.is_list
-              ? fmt::format(":device:_sequence compadd - $({})", kDevices)
-          : option.is_device      ? fmt::format(":device:($({}))", kDevices)
+          !option.takes_value     ? ""
+          : option.is_device      ? fmt::format(":device:_sequence compadd - $({})", kDevices)
           : option.values.empty() ? ":value:_files"
           : option.is_list ? fmt::format(":value:_sequence compadd - {}", escaped(option.values))
                            : fmt::format(":value:({})", escaped(option.values));
@@ -332,9 +330,7 @@ std::string fish_script(const CLI::App& app) {
       }
       if (option.takes_value) text += " -r";
       if (option.is_device) {
-        text += fmt::format(" -f -a '({})'", option.is_list
-                                                 ? fmt::format("__fish_append , ({})", kDevices)
-                                                 : std::string(kDevices));
+        text += fmt::format(" -f -a '(__fish_append , ({}))'", kDevices);
       } else if (option.is_list && !option.values.empty()) {
         text += fmt::format(" -f -a '(__fish_append , {})'", fmt::join(option.values, " "));
       } else if (!option.values.empty()) {

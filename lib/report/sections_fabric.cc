@@ -85,13 +85,9 @@ Section figures(const Slices& slices, Metric metric) {
 /// With why the slow ones are no findings.
 Section worst_pairs(const Document& document, const FabricNames& names, const Slices& slices) {
   Section section{"Worst pairs"};
-  section.columns = {{"metric"},
-                     {"size", true},
-                     {"sender"},
-                     {"receiver"},
-                     {"rail", false, {}, kLastOut},
-                     {"value", true},
-                     {"of typical[%]", true}};
+  section.columns = {
+      {"metric"},      {"size", true},      {"sender"}, {"receiver"}, {"rail", false, {}, kLastOut},
+      {"value", true}, {"of typical", true}};
   constexpr std::size_t kFewSizes = 2;  // of which several pairs each can be read
   const std::size_t most = slices.size() <= kFewSizes ? 5 : 1;
   for (const auto& [of, slice] : slices) {
@@ -102,7 +98,8 @@ Section worst_pairs(const Document& document, const FabricNames& names, const Sl
                                names.rail(pair.sender, pair.rail),
                                pair.latency() ? time_text(pair.value) : rate_text(pair.value),
                                whole_percent(pair.latency() ? slice.typical / pair.value
-                                                            : pair.value / slice.typical)}});
+                                                            : pair.value / slice.typical) +
+                                   " %"}});
     }
   }
   std::vector<std::string> sentences;

@@ -127,7 +127,7 @@ class Manual(unittest.TestCase):
         text = self.text("rdmabench.zsh")
         for name, expected in self.options.items():
             part = text.partition(f"    {name}) _arguments")[2].partition(";;")[0]
-            self.assertLessEqual(expected, set(re.findall(r"^      '\*(--[a-z0-9-]+)\[", part, re.MULTILINE)), name)
+            self.assertLessEqual(expected, set(re.findall(r"^      '\*(--[a-z0-9-]+)=?\[", part, re.MULTILINE)), name)
 
     def test_fish(self):
         text = self.text("rdmabench.fish")

@@ -430,7 +430,8 @@ class Page(unittest.TestCase):
         self.report("p2/c", *runs[1:])
         names = self.browser.execute_script("return [...document.querySelectorAll('.chart svg text')].map(e => e.textContent)")
         self.assertTrue(any("3 launches" in name for name in names), names)
-        self.assertEqual([one.text for one in self.all("#summary .points li")], ["! WARN 3 places: RDMA: NOT RDMA: measured over ofi"])
+        files = ", ".join(f"{folder}/c-{i}.json" for i in range(2))
+        self.assertEqual([one.text for one in self.all("#summary .points li")], [f"! WARN 3 places in {files} and 1 more: RDMA: NOT RDMA: measured over ofi"])
         self.assertEqual([one.text for one in self.all(".verdict")], ["! WARN NOT RDMA: measured over ofi (3 documents)"])
         page = self.path / "p2.html"
         self.assertEqual(run("report", str(folder / "a10.json"), str(folder / "b10.json"), "-o", str(page)).returncode, 0)

@@ -132,7 +132,7 @@ TEST(Decision, ProvesNothingFromTooFewLaunches) {
 }
 
 TEST(DecisionPage, HasNoRangeThatIsNoise) {
-  const Decision noisy = decided(1.3e11, 1e11, question(), 6, 1);
+  const Decision noisy = decided(1.3e11, 1e11, question(), 6, 0.39);
   ASSERT_EQ(noisy.reason, AnswerReason::noise);
   const std::string text = to_document(noisy, DecisionFormat::markdown, Language::english);
   EXPECT_THAT(text, HasSubstr("too noisy to compare"));

@@ -241,7 +241,7 @@ TEST(VerdictText, SaysWhyASlowPairIsNoFinding) {
   matrix.measurements[0].value = 60e9;
   EXPECT_THAT(text_of(matrix, judged(matrix, 0.15)),
               has_all("bandwidth of 1M, node 0 (host0) to node 1 (host1), is not a finding", "15 %",
-                      "below 0.47"));
+                      "below 47 % of typical"));
   EXPECT_THAT(text_of(matrix, judged(matrix, 3)), HasSubstr("no single pair can stand out"));
   EXPECT_THAT(text_of(matrix, judged(matrix)), HasSubstr("its ends"));
   matrix.measurements[0].value = 90e9;

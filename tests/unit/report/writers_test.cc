@@ -191,7 +191,7 @@ TEST(Writers, ASlowPairOfLatencyHasLessOfTypicalToo) {
       R"({"record":"measurement","sender":0,"receiver":1,"metric":"latency","size_bytes":16,"value":1000}
 {"record":"measurement","sender":1,"receiver":0,"metric":"latency","size_bytes":16,"value":2000}
 {"record":"verdict","findings":[]})"));
-  EXPECT_THAT(text, HasSubstr("| 2 us | 50 |\n"));
+  EXPECT_THAT(text, HasSubstr("| 2 us | 50 % |\n"));
 }
 
 TEST(Writers, AVerdictThatJudgesNobodyIsNoPass) {
@@ -462,7 +462,8 @@ TEST(Markdown, AFabricHasOneTypicalValueAndTheDevicesOfItsRails) {
            "\n";
   const std::vector<Document> documents = parse_documents(lines, "f");
   const std::string text = to_markdown(documents);
-  EXPECT_THAT(text, HasSubstr("| bandwidth | 1M | node 0 (a) | node 1 (b) | eth7 | 4 Gb/s | 50 |"));
+  EXPECT_THAT(text,
+              HasSubstr("| bandwidth | 1M | node 0 (a) | node 1 (b) | eth7 | 4 Gb/s | 50 % |"));
   EXPECT_THAT(text, HasSubstr("| 1M | 1 | 0 | 8 Gb/s |"));
   EXPECT_THAT(text, HasSubstr("| node 0 (a) | eth7 | bandwidth | 1M | 4 Gb/s | 50 |"));
   EXPECT_THAT(to_html(documents, ""), HasSubstr(R"("rails":["eth7"])"));
