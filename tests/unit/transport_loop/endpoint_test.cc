@@ -356,13 +356,13 @@ TEST(LoopEndpoint, NamesTheBackEndThatHasWhatItLacks) {
     return error_text([&] { Endpoint(r, ""); });
   };
   EXPECT_THAT(said([](EndpointRequest& r) { r.options.verbs.mtu = 1024; }),
-              testing::EndsWith("Use `backend` verbs."));
+              testing::EndsWith("Use `backend` verbs, or leave it out."));
   EXPECT_THAT(said([](EndpointRequest& r) { r.options.segments = 2; }),
-              testing::EndsWith("Use `backend` verbs."));
+              testing::EndsWith("Use `backend` verbs, or leave it out."));
   EXPECT_THAT(said([](EndpointRequest& r) { r.options.ofi.provider = "tcp"; }),
-              testing::EndsWith("Use `backend` ofi."));
+              testing::EndsWith("Use `backend` ofi, or leave it out."));
   EXPECT_THAT(said([](EndpointRequest& r) { r.options.events = true; }),
-              testing::EndsWith("Use `backend` verbs, ofi or ucx."));
+              testing::EndsWith("Use `backend` verbs, ofi or ucx, or leave it out."));
 }
 
 TEST(LoopEndpoint, RefusesWhatItWouldNotDo) {

@@ -335,7 +335,7 @@ TEST(OfiOfferRefuses, WhatOtherBackEndsHave) {
     return "taken";
   };
   EXPECT_THAT(refused([](EndpointRequest& r) { r.options.service = Service::rc; }),
-              HasSubstr("rc, uc"));
+              HasSubstr("`service` rc"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.options.post_list = 4; }),
               HasSubstr("post lists"));
   EXPECT_THAT(refused([](EndpointRequest& r) { r.options.verbs.shared_receives = true; }),
