@@ -144,7 +144,7 @@ class Fabric(unittest.TestCase):
     """Rank 0 measures the pairs of three, which serve one another."""
 
     def test_three_ranks_measure_every_pair(self):
-        for words in (("--ucx-tls", "tcp"), ("--ucx-tls", "posix", "-c", "am")):
+        for words in (("--ucx-tls", "tcp"), ("--ucx-tls", "posix", "-c", "am", "--op", "send")):
             port = command.free_port()
             processes = [subprocess.Popen([command.TOOL, "fabric", "--backend", "ucx", *words, "-n", "20", "-s", "4K", "--timeout", "8s",
                                            "--format", "json", "--no-confirm"],
