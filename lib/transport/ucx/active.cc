@@ -9,9 +9,10 @@
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
 
-/// What one call for progress may bring while all receives are out: over tcp 64 KiB of each of 16
-/// sockets, of which the shortest message takes 22 bytes.
-constexpr std::size_t kMostUnclaimed = 65536;
+/// What one call for progress may bring while all receives are out: some thousands of the shortest
+/// messages over tcp.
+constexpr std::size_t kMostUnclaimed = 16384;
+constexpr std::size_t kMostCopied = std::size_t{4} << 20;  // bytes
 
 }  // namespace
 
@@ -20,8 +21,9 @@ void Objects::take_active_messages() {
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
   handler.id = kActiveId;
-  // Bytes that come before their receive stay where they are until there is one.
-  handler.flags = UCP_AM_FLAG_WHOLE_MSG | UCP_AM_FLAG_PERSISTENT_DATA;
+  // And not UCP_AM_FLAG_PERSISTENT_DATA, by which UCX would copy each message that its transport
+  // does not leave in a buffer.
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
   handler.cb = &on_active;
   handler.arg = this;
   check(ucp_worker_set_am_recv_handler(polled_, &handler), Fault::unavailable,
@@ -30,6 +32,7 @@ void Objects::take_active_messages() {
   receive_param_.cb.recv_am = &on_fetched;
   unclaimed_.resize(kMostUnclaimed);
   for (Unclaimed& one : unclaimed_) free_unclaimed_.push(one);
+  copies_.resize(kMostCopied);
 }
 
 /// Whatever a peer sends: its header is of a known length, its queue pair is there, and it fits.
@@ -57,12 +60,24 @@ ucs_status_t Objects::on_active(void* owner, const void* header, std::size_t hea
     return UCS_OK;
   }
   Unclaimed* const place = self.free_unclaimed_.pop();
-  if (place == nullptr)
-    return refuse(
-        "65536 active messages came before their receives: post more, or poll more often");
+  if (place == nullptr) return refuse(UCS_ERR_EXCEEDS_LIMIT);
+  const bool stays = !message.is_here || (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+  if (!stays && !self.keep(message)) return refuse(UCS_ERR_EXCEEDS_LIMIT);
   *place = message;
   pair.unclaimed.push(*place);
-  return UCS_INPROGRESS;
+  return stays ? UCS_INPROGRESS : UCS_OK;
+}
+
+/// False where there is no room.
+bool Objects::keep(Unclaimed& message) noexcept {
+  if (message.bytes > copies_.size() - copied_) return false;
+  std::byte* const copy = copies_.data() + copied_;
+  if (message.bytes != 0) std::memcpy(copy, message.data, message.bytes);
+  message.data = copy;
+  message.is_copied = true;
+  copied_ += message.bytes;
+  ++copies_waiting_;
+  return true;
 }
 
 /// False where UCX cannot fetch it.
@@ -105,8 +120,12 @@ PostStatus Objects::receive_active(ReceiveContext& receive) noexcept {
   Unclaimed* const message = pair.unclaimed.pop();
   if (message == nullptr) return pair.receives.push(receive), PostStatus::posted;
   const bool is_filled = fill(receive, *message);
-  if (message->is_here) calls_.active_release(polled_, message->data);
-  free_unclaimed_.push_front(*message);
+  if (message->is_copied) {
+    if (--copies_waiting_ == 0) copied_ = 0;
+  } else if (message->is_here) {
+    calls_.active_release(polled_, message->data);
+  }
+  free_unclaimed_.push(*message);
   return is_filled ? PostStatus::posted : PostStatus::failed;
 }
 
@@ -115,7 +134,7 @@ void Objects::drop_unclaimed() noexcept {
   for (QueuePair& pair : queue_pairs_) {
     pair.receives = {};
     while (const Unclaimed* const message = pair.unclaimed.pop()) {
-      calls_.active_release(polled_, message->data);
+      if (!message->is_copied) calls_.active_release(polled_, message->data);
     }
   }
   free_unclaimed_ = {};

@@ -126,7 +126,7 @@ Context open_context(const EndpointRequest& request) {
   ucp_config_t* read = nullptr;
   check(ucp_config_read(nullptr, nullptr, &read), Fault::failed, "ucp_config_read()",
         "See the UCX_ variables of the environment.");
-  Settings settings(read);
+  const Settings settings(read);
   set(*settings, "TLS", request.options.ucx.transports);
   set(*settings, "NET_DEVICES", request.device);
   // Off by default, and then shared memory is of no use where a dead peer must end a wait.
@@ -140,10 +140,20 @@ Context open_context(const EndpointRequest& request) {
   ucp_context_h context = nullptr;
   check(ucp_init(&params, settings.get(), &context), Fault::unavailable, "ucp_init()",
         "'ucx_info -d' lists what UCX has here; `ucx_tls`, UCX_TLS and `devices` narrow it.");
-  settings.reset();  // it complains of settings that no transport of the context has
   last_words[0] = '\0';
   ++listeners;
   return Context(context);
+}
+
+Worker open_worker(ucp_context_h context) {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  ucp_worker_h worker = nullptr;
+  check(ucp_worker_create(context, &params, &worker), Fault::unavailable, "ucp_worker_create()",
+        "`ucx_tls` and UCX_TLS say which transports it may take.");
+  last_words[0] = '\0';  // of settings that no transport here has
+  return Worker(worker);
 }
 
 void close_context(ucp_context_h context) noexcept {

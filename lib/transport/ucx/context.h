@@ -37,6 +37,9 @@ void check_leave(const EndpointRequest& request);
 /// text that is no list of transports.
 Context open_context(const EndpointRequest& request);
 
+/// Throws Error(unavailable) where no transport is left.
+Worker open_worker(ucp_context_h context);
+
 /// "tcp/eth0".
 struct Resource {
   std::string transport;

@@ -94,17 +94,11 @@ Objects::Objects(const EndpointRequest& request, std::string_view /*choice*/)
   map_memory();
   prepare_posts();
   prepare_receives();
-  ucp_worker_params_t params{};
-  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  ucp_worker_h worker = nullptr;
-  check(ucp_worker_create(context_.get(), &params, &worker), Fault::unavailable,
-        "ucp_worker_create()", "`ucx_tls` and UCX_TLS say which transports it may take.");
-  worker_.reset(worker);
-  polled_ = worker;
+  worker_ = open_worker(context_.get());
+  polled_ = worker_.get();
   if (is_active(request)) take_active_messages();
   if (request.options.events) {
-    check(ucp_worker_get_efd(worker, &wait_fd_), Fault::unavailable, "ucp_worker_get_efd()",
+    check(ucp_worker_get_efd(polled_, &wait_fd_), Fault::unavailable, "ucp_worker_get_efd()",
           "Leave out `events`, or name transports that have them by `ucx_tls`.");
   }
 }
@@ -163,7 +157,10 @@ void Objects::prepare_posts() {
 void Objects::prepare_receives() {
   // A message that is here before its receive comes by the callback too: releases before 1.18 tell
   // nothing of one that completes within the call.
-  receive_param_.op_attr_mask = kAlways | UCP_OP_ATTR_FIELD_MEMH | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  receive_param_.op_attr_mask = kAlways | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  // Short ones are copied, and looking at their handle costs a dozen instructions.
+  constexpr std::uint64_t kCopied = 1024;
+  if (max_size_ > kCopied) receive_param_.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
   receive_param_.cb.recv = &on_received;
   receive_param_.memory_type = UCS_MEMORY_TYPE_HOST;
   // Without immediates a receive matches one tag, which UCX finds by a table.
@@ -197,7 +194,7 @@ PostStatus Objects::receive_tagged(ReceiveContext& receive) noexcept {
 }
 
 void Objects::post_given_back() noexcept {
-  for (std::size_t i = 0; i < given_back_; ++i) receive_tagged(receives_[back_[i]]);
+  for (std::size_t i = 0; i < given_back_; ++i) receive_tagged(*back_[i]);
   given_back_ = 0;
 }
 

@@ -92,7 +92,7 @@ class EndpointOf : private Objects {
     if constexpr (kActive) return receive_active(receives_[slot]);
     if (given_back_ == back_.size()) [[unlikely]]
       return refused_ = true, PostStatus::failed;
-    back_[given_back_++] = slot;
+    back_[given_back_++] = &receives_[slot];
     return PostStatus::posted;
   }
 

@@ -111,12 +111,14 @@ struct ReceiveContext {
   ReceiveContext* next = nullptr;  ///< of those that wait for an active message
 };
 
-/// An active message that came before its receive. UCX keeps its bytes, or how to fetch them.
+/// An active message that came before its receive. UCX keeps its bytes, or how to fetch them, or
+/// they were copied.
 struct Unclaimed {
   void* data = nullptr;
   std::uint64_t bytes = 0;
   ucp_tag_t tag = 0;
   bool is_here = false;  ///< else it comes by rendezvous
+  bool is_copied = false;
   Unclaimed* next = nullptr;
 };
 
@@ -232,10 +234,13 @@ class Objects {
   std::uint64_t seen_ = 0;       ///< completed() of the last poll
   int wait_fd_ = -1;             ///< the worker's, where events were asked for; it closes it
   std::vector<ReceiveContext> receives_;
-  std::vector<std::uint32_t> back_;   ///< slots that UCX does not have yet
-  std::size_t given_back_ = 0;        ///< so many
-  std::vector<Unclaimed> unclaimed_;  ///< as many as active messages may wait for a receive
+  std::vector<ReceiveContext*> back_;  ///< those that UCX does not have yet
+  std::size_t given_back_ = 0;         ///< so many
+  std::vector<Unclaimed> unclaimed_;   ///< as many as active messages may wait for a receive
   Chain<Unclaimed> free_unclaimed_{};
+  std::vector<std::byte> copies_;  ///< of those whose bytes UCX does not keep, one behind another
+  std::size_t copied_ = 0;         ///< bytes
+  std::size_t copies_waiting_ = 0;
   std::vector<LocalRegion> regions_;
   std::vector<PeerRegion> peer_regions_;
   Region send_region_;
@@ -248,6 +253,7 @@ class Objects {
   void prepare_receives();
   void take_active_messages();
   void drop_unclaimed() noexcept;
+  bool keep(Unclaimed& message) noexcept;
   bool fill(ReceiveContext& receive, const Unclaimed& message) noexcept;
   void arrived(const ReceiveContext& receive, ucp_tag_t tag, std::uint64_t bytes) noexcept {
     arrivals_[arrivals_end_++ & arrivals_mask_] =
