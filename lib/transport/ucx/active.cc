@@ -40,28 +40,29 @@ ucs_status_t Objects::on_active(void* owner, const void* header, std::size_t hea
                                 void* data, std::size_t bytes,
                                 const ucp_am_recv_param_t* how) noexcept {
   Objects& self = *static_cast<Objects*>(owner);
-  Unclaimed message{
-      .data = data, .bytes = bytes, .is_here = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0};
-  const auto refuse = [&](const char* unfit) {
-    if (self.failed_ == UCS_OK) self.unfit_ = unfit;
-    self.fail(UCS_ERR_REJECTED);
-    return message.is_here ? UCS_OK : UCS_ERR_REJECTED;
+  const bool is_here = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
+  const auto refuse = [&](ucs_status_t status) {
+    self.fail(status);
+    return is_here ? UCS_OK : status;
   };
-  constexpr const char* kStrange = "an active message that is none of this library's came";
-  if (header_bytes != sizeof message.tag) return refuse(kStrange);
-  std::memcpy(&message.tag, header, sizeof message.tag);
-  const std::uint64_t number = message.tag >> kNumberAt;
-  if (number >= self.queue_pairs_.size()) return refuse(kStrange);
-  if (bytes > self.max_size_)
-    return refuse("an active message came that is longer than this side was opened for");
+  ucp_tag_t tag = 0;
+  if (header_bytes != sizeof tag) return refuse(UCS_ERR_INVALID_PARAM);
+  std::memcpy(&tag, header, sizeof tag);
+  const std::uint64_t number = tag >> kNumberAt;
+  if (number >= self.queue_pairs_.size()) return refuse(UCS_ERR_INVALID_PARAM);
+  if (bytes > self.max_size_) return refuse(UCS_ERR_MESSAGE_TRUNCATED);
   QueuePair& pair = self.queue_pairs_[number];
-  if (ReceiveContext* const receive = pair.receives.pop(); receive != nullptr) {
-    self.fill(*receive, message);
+  ReceiveContext* const receive = pair.receives.pop();
+  if (receive != nullptr && is_here) [[likely]] {
+    if (bytes != 0) std::memcpy(receive->buffer, data, bytes);
+    self.arrived(*receive, tag, bytes);
     return UCS_OK;
   }
+  Unclaimed message{.data = data, .bytes = bytes, .tag = tag, .is_here = is_here};
+  if (receive != nullptr) return self.fill(*receive, message), UCS_OK;
   Unclaimed* const place = self.free_unclaimed_.pop();
   if (place == nullptr) return refuse(UCS_ERR_EXCEEDS_LIMIT);
-  const bool stays = !message.is_here || (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+  const bool stays = !is_here || (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
   if (!stays && !self.keep(message)) return refuse(UCS_ERR_EXCEEDS_LIMIT);
   *place = message;
   pair.unclaimed.push(*place);
