@@ -9,9 +9,9 @@
 namespace rdmabench::inline v1::transport::ucx {
 namespace {
 
-/// What one call for progress may bring while all receives are out: some thousands of the shortest
-/// messages over tcp.
-constexpr std::size_t kMostUnclaimed = 16384;
+/// What one call for progress may bring while all receives are out: over tcp 64 KiB of each of 16
+/// sockets, of which the shortest message takes 22 bytes.
+constexpr std::size_t kMostUnclaimed = 65536;
 constexpr std::size_t kMostCopied = std::size_t{4} << 20;  // bytes
 
 }  // namespace
@@ -41,16 +41,22 @@ ucs_status_t Objects::on_active(void* owner, const void* header, std::size_t hea
                                 const ucp_am_recv_param_t* how) noexcept {
   Objects& self = *static_cast<Objects*>(owner);
   const bool is_here = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
-  const auto refuse = [&](ucs_status_t status) {
-    self.fail(status);
-    return is_here ? UCS_OK : status;
+  const auto refuse = [&](const char* unfit) {
+    if (self.failed_ == UCS_OK) self.unfit_ = unfit;
+    self.fail(UCS_ERR_REJECTED);
+    return is_here ? UCS_OK : UCS_ERR_REJECTED;
   };
+  constexpr const char* kStrange = "an active message that is none of this library's came";
+  constexpr const char* kTooMany =
+      "65536 active messages, or 4 MiB of them, came before their receives: post more, or poll "
+      "more often";
   ucp_tag_t tag = 0;
-  if (header_bytes != sizeof tag) return refuse(UCS_ERR_INVALID_PARAM);
+  if (header_bytes != sizeof tag) return refuse(kStrange);
   std::memcpy(&tag, header, sizeof tag);
   const std::uint64_t number = tag >> kNumberAt;
-  if (number >= self.queue_pairs_.size()) return refuse(UCS_ERR_INVALID_PARAM);
-  if (bytes > self.max_size_) return refuse(UCS_ERR_MESSAGE_TRUNCATED);
+  if (number >= self.queue_pairs_.size()) return refuse(kStrange);
+  if (bytes > self.max_size_)
+    return refuse("an active message came that is longer than this side was opened for");
   QueuePair& pair = self.queue_pairs_[number];
   ReceiveContext* const receive = pair.receives.pop();
   if (receive != nullptr && is_here) [[likely]] {
@@ -61,9 +67,9 @@ ucs_status_t Objects::on_active(void* owner, const void* header, std::size_t hea
   Unclaimed message{.data = data, .bytes = bytes, .tag = tag, .is_here = is_here};
   if (receive != nullptr) return self.fill(*receive, message), UCS_OK;
   Unclaimed* const place = self.free_unclaimed_.pop();
-  if (place == nullptr) return refuse(UCS_ERR_EXCEEDS_LIMIT);
+  if (place == nullptr) return refuse(kTooMany);
   const bool stays = !is_here || (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
-  if (!stays && !self.keep(message)) return refuse(UCS_ERR_EXCEEDS_LIMIT);
+  if (!stays && !self.keep(message)) return refuse(kTooMany);
   *place = message;
   pair.unclaimed.push(*place);
   return stays ? UCS_INPROGRESS : UCS_OK;
@@ -126,7 +132,7 @@ PostStatus Objects::receive_active(ReceiveContext& receive) noexcept {
   } else if (message->is_here) {
     calls_.active_release(polled_, message->data);
   }
-  free_unclaimed_.push(*message);
+  free_unclaimed_.push_front(*message);
   return is_filled ? PostStatus::posted : PostStatus::failed;
 }
 
