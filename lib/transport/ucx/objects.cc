@@ -193,7 +193,7 @@ PostStatus Objects::receive_tagged(ReceiveContext& receive) noexcept {
   return PostStatus::posted;
 }
 
-void Objects::post_given_back() noexcept {
+[[gnu::flatten]] void Objects::post_given_back() noexcept {
   for (std::size_t i = 0; i < given_back_; ++i) receive_tagged(*back_[i]);
   given_back_ = 0;
 }
