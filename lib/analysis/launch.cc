@@ -151,7 +151,9 @@ Row read_row(const ResultJson& json, const std::string& test) {
   row.facts["completion"] = text(json, "completion");
   if (test == "bandwidth") {
     row.kind = text(json, "direction");
-    row.facts["depth"] = std::to_string(get_uint<std::uint64_t>(json, "depth"));
+    if (const std::uint64_t depth = count_or_none(json, "depth"); depth > 0) {
+      row.facts["depth"] = std::to_string(depth);
+    }
     row.bits_per_s = metric(json, "bits_per_s");
     return row;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/refuse.h"
 #include "rdmabench/base/error.h"
 #include "rdmabench/base/units.h"
 #include "ucx_perftest.h"
@@ -84,6 +85,13 @@ const UcxTest* test_in_batch(const std::string& name) {
   return nullptr;
 }
 
+/// Whether its table's heading is not that of this test.
+bool is_denied(const UcxRun& run, std::string_view name) {
+  if (!run.has_labels || !run.batch.empty()) return false;
+  const bool is_rate = name.ends_with("_bw") || name.ends_with("_mr");
+  return (name.ends_with("_lat") && run.times == "overhead") || (is_rate && run.times == "latency");
+}
+
 const UcxTest* test_of(const UcxRun& run, const Source& source) {
   if (const UcxTest* const test =
           run.batch.empty() ? test_by_title(run) : test_in_batch(run.batch)) {
@@ -91,6 +99,12 @@ const UcxTest* test_of(const UcxRun& run, const Source& source) {
   }
   for (const std::string& name : {run.command.option('t'), run.title, ucx_test_of(source.program),
                                   ucx_test_of(base_name(source.name))}) {
+    if (is_denied(run, name)) {
+      refuse_if(name == ucx_test_of(source.program),
+                fmt::format("'{}' has a table of {}, and no test {}", source.name, run.times, name),
+                "Leave out --as, or give the name of the test that printed it.");
+      continue;
+    }
     if (const UcxTest* const test = test_by_name(name)) return test;
   }
   return nullptr;
@@ -119,9 +133,10 @@ bool is_latency(const UcxRun& run, const UcxTest* test, std::uint64_t window,
   // A batch's heading says "overhead" whatever its tests are, an old one "latency".
   if (run.batch.empty() && run.times == "overhead") return false;
   if (run.batch.empty() && run.has_labels && run.times == "latency") return true;
-  throw Error(Fault::usage,
-              fmt::format("'{}' does not say which test of ucx_perftest printed it", source.name),
-              "Name it: --as tag_lat, or let the file's name begin with it.");
+  throw Error(
+      Fault::usage,
+      fmt::format("'{}' does not say which test of ucx_perftest printed it", source.name),
+      "Name it: --as tag_lat or another test, or call the file tag_lat.csv or tag_lat-1.csv.");
 }
 
 /// "cuda"; "cuda, host" of a sender with another one; "" of the host's.

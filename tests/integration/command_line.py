@@ -660,7 +660,7 @@ class Analysis(unittest.TestCase):
     def test_tables_fit(self):
         long = ("--a-name", "ethernet-of-the-old-kind", "--b-name", "infiniband-of-the-new-kind")
         sides = (self.side("a"), self.side("b"), *long)
-        self.assert_tables_fit("compare", *sides, headings=["A[us]", "change", "interval"])
+        self.assert_tables_fit("compare", *sides, headings=["A[us]", "B[us]", "interval"])
         self.assertIn("A is ethernet-of-the-old-kind, B is infini", run("compare", *sides).stdout)
         job = ("--params", "1B:4B", "--nodes", "2", "--extrapolate", *long)
         self.assert_tables_fit("project", self.side("a"), "--against", self.side("b"), *job,

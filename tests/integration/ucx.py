@@ -115,6 +115,14 @@ class Measuring(unittest.TestCase):
             self.assertNotEqual(result.returncode, 0)
             self.assertIn("provider", result.stderr)
 
+    def test_what_ucx_does_not_have_is_told(self):
+        with server() as peer:
+            document = self.measured(peer.port, "lat", "-n", "10", "--ucx-tls", "tcp,foo")
+            self.assertIn("'foo' is not available", document["resolved"]["reason"])
+            result = run(*client(peer.port, "lat", "-n", "10", "-d", "nosuch0"))
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertIn("nosuch0", result.stderr)
+
     def test_options_of_others_are_refused_by_name(self):
         with server() as peer:
             for words, named in ((("--mtu", "4096"), "mtu"), (("--provider", "tcp"), "provider"), (("-c", "rc"), "rc")):

@@ -36,8 +36,14 @@ std::string offer(const EndpointRequest& request) {
   refuse_what_is_not_here(request);
   check_leave(request);
   const Context context = open_context(request);
-  return write_offer({.version = version(),
-                      .transports = names_of(resources(context.get()), &Resource::transport)});
+  const std::vector<Resource> found = resources(context.get());
+  const std::string& device = request.device;
+  // Without it UCX takes shared memory, or nothing.
+  if (!device.empty() && !std::ranges::count(found, device, &Resource::device)) {
+    throw Error(Fault::unavailable, fmt::format("UCX has no device '{}'", device),
+                "'rdmabench devices' lists those that it has.");
+  }
+  return write_offer({.version = version(), .transports = names_of(found, &Resource::transport)});
 }
 
 Choice choose(const EndpointRequest& /*request*/, std::string_view client_offer,
@@ -60,9 +66,11 @@ Choice choose(const EndpointRequest& /*request*/, std::string_view client_offer,
       client.version == server.version
           ? client.version
           : fmt::format("{} here and {} at the server", client.version, server.version);
-  return {.client = "",
-          .server = "",
-          .reason = fmt::format("UCX {} chooses among {}", versions, fmt::join(common, ", "))};
+  std::string reason = fmt::format("UCX {} chooses among {}", versions, fmt::join(common, ", "));
+  if (const std::string said = said_at_opening(); !said.empty()) {
+    reason += fmt::format("; UCX says: {}", said);
+  }
+  return {.client = "", .server = "", .reason = std::move(reason)};
 }
 
 std::vector<DeviceInfo> devices() {

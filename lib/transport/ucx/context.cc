@@ -23,6 +23,7 @@ namespace {
 
 /// What UCX said last, of this thread.
 thread_local std::array<char, 256> last_words{};
+thread_local std::array<char, 256> opening_words{};
 
 /// Contexts that are open or being opened. Without one, what UCX says is of somebody else in this
 /// process.
@@ -140,9 +141,14 @@ Context open_context(const EndpointRequest& request) {
   ucp_context_h context = nullptr;
   check(ucp_init(&params, settings.get(), &context), Fault::unavailable, "ucp_init()",
         "'ucx_info -d' lists what UCX has here; `ucx_tls`, UCX_TLS and `devices` narrow it.");
+  opening_words = last_words;
   last_words[0] = '\0';
   ++listeners;
   return Context(context);
+}
+
+std::string said_at_opening() {
+  return opening_words.data();
 }
 
 Worker open_worker(ucp_context_h context) {

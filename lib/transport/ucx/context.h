@@ -37,6 +37,9 @@ void check_leave(const EndpointRequest& request);
 /// text that is no list of transports.
 Context open_context(const EndpointRequest& request);
 
+/// Of the last one that this thread opened, as of a transport that is not here; "" for nothing.
+std::string said_at_opening();
+
 /// Throws Error(unavailable) where no transport is left.
 Worker open_worker(ucp_context_h context);
 

@@ -38,6 +38,9 @@ TEST(ReadLaunches, TakesWhatTheReportWrites) {
   EXPECT_EQ(launch.facts.at("environment.client.kernel"), "6.1.0");
   EXPECT_EQ(launch.facts.at("config.depth"), "128");
   EXPECT_EQ(launch.facts.at("resolved.provider"), "mlx5");
+  Json untold = good();  // of another tool's text
+  untold["results"][0]["depth"] = nullptr;
+  EXPECT_EQ(read_launches(untold.dump(), "x.json").at(0).rows[0].facts.count("depth"), 0U);
   EXPECT_EQ(launch.facts.at("details.mtu"), "4096");
   ASSERT_EQ(launch.rows.size(), 1U);
   EXPECT_EQ(launch.rows[0].operation, "write");

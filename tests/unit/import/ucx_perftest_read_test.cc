@@ -84,6 +84,18 @@ TEST(UcxPerftest, WithoutItsCommandOnlyTheOperationIsUnknown) {
   EXPECT_EQ(body["results"][0]["kind"], "unknown");
 }
 
+TEST(UcxPerftest, ANameThatTheTableDeniesIsNotTaken) {
+  const std::string latency = file_text("ucx_tag_lat.txt");
+  EXPECT_EQ(one(latency, "tag_bw.txt")["test"], "latency") << "the name of a file";
+  EXPECT_EQ(one(latency, "tag_bw.txt")["results"][0]["operation"], "unknown");
+  try {
+    all(latency, "x", "tag_bw");
+    ADD_FAILURE() << "--as";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("a table of latency, and no test tag_bw"));
+  }
+}
+
 TEST(UcxPerftest, ItsServerSaysTheRest) {
   const Json body = one(file_text("ucx_am_lat.txt"));
   EXPECT_EQ(body["config"]["test"], "ucp_am_lat");

@@ -163,7 +163,9 @@ TEST(Writers, AFindingOfSeveralLaunchesCountsOnce) {
   };
   EXPECT_EQ(times(to_prometheus(all), "rdmabench_finding{"), 1);
   EXPECT_EQ(times(to_csv(all), ",judgement,"), 1);
-  const std::string before = text.substr(0, text.find('\n', text.find("verdict")) + 1);
+  std::string before = text.substr(0, text.find('\n', text.find("verdict")) + 1);
+  const std::string_view launch = R"("launch":1,)";
+  before.erase(before.find(launch), launch.size());
   EXPECT_EQ(junit(parse_documents(before + text, "week.jsonl"))
                 .child("testsuites")
                 .attribute("failures")
