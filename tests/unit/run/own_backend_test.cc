@@ -96,7 +96,7 @@ TEST(OwnBackend, WhatIsTakenInPlaceOfAWriteIsNamedAsTheWrite) {
   config.stop = measure::StopRule::iterations(10);
   config.traffic.watch = false;
   EXPECT_THAT(usage_complaint([&] { run_in_process(config); }),
-              has_all("a test of `operation` write is not", "no write-imm"));
+              has_all("a write of this size is not", "no write-imm"));
   config.traffic.operation = transport::OperationCode::write_imm;
   EXPECT_THAT(usage_complaint([&] { run_in_process(config); }),
               has_all("`operation` write-imm is not"));
