@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <set>
 
@@ -76,18 +78,112 @@ std::string identity_of_finding(const Json& finding) {
   return text;
 }
 
-/// The findings of all launches, the most frequent first, and what could not be judged in any. The
-/// rest is of the first that has a verdict.
-Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
+using Items = std::vector<const Json*>;
+
+/// What the verdicts' lists of that name say of the same part, where these keys are the same.
+std::vector<Items> alike_of(std::span<const Document> launches, const char* list,
+                            std::initializer_list<const char*> keys) {
+  std::vector<Items> all;
+  std::map<std::string, std::size_t> places;
+  for (const Document& one : launches) {
+    for (const Json& item : list_of(object_of(json_of(one), "verdict"), list)) {
+      if (!item.is_object()) continue;
+      std::string part;
+      for (const char* const key : keys) part += any_text_of(item, key) + '\n';
+      const auto [place, is_new] = places.try_emplace(part, all.size());
+      if (is_new) all.emplace_back();
+      all[place->second].push_back(&item);
+    }
+  }
+  return all;
+}
+
+/// The geometric or quadratic mean of the values above 0; 0 where there is none.
+double mean_of(const Items& items, const char* key, bool geometric = true) {
+  std::vector<double> values;
+  for (const Json* const item : items) {
+    const double value = number_of(*item, key);
+    if (value > 0 && std::isfinite(value)) {
+      values.push_back(geometric ? std::log(value) : value * value);
+    }
+  }
+  if (values.empty()) return 0;
+  const double mean = measure::mean(values);
+  return geometric ? std::exp(mean) : std::sqrt(mean);
+}
+
+/// As the pairs: geometric means. The noise is that within a launch.
+Json joined_typical(std::span<const Document> launches, std::span<const PairMeasurement> pairs) {
+  struct Count {
+    std::size_t cells = 0;
+    std::size_t failed = 0;
+  };
+  std::map<std::pair<std::string_view, double>, Count> counts;
+  for (const PairMeasurement& pair : pairs) {
+    Count& count = counts[{name(pair.metric), double(pair.size_bytes)}];
+    ++(pair.error.empty() ? count.cells : count.failed);
+  }
+  const std::vector<Items> slices = alike_of(launches, "typical", {"metric", "size_bytes"});
+  return list_of_each(slices, [&](const Items& of) {
+    Json one = *of.front();
+    const std::string metric = text_of(one, "metric");
+    const auto found = counts.find({metric, number_of(one, "size_bytes")});
+    const Count count = found == counts.end() ? Count() : found->second;
+    one["value"] = mean_of(of, "value");
+    one["noise"] = mean_of(of, "noise", false);
+    one["cells"] = count.cells;
+    one["failed"] = count.failed;
+    return one;
+  });
+}
+
+/// A node is what any launch accuses it of, else good where any could judge it; `launches` says in
+/// how many it is that.
+Json joined_nodes(std::span<const Document> launches) {
+  static constexpr std::array<std::string_view, 7> kFirstCounts{
+      "lost", "failing", "slow", "suspect", "good", "not-enough-evidence", "ambiguous"};
+  return list_of_each(
+      alike_of(launches, "nodes", {"metric", "size_bytes", "rank"}), [](const Items& of) {
+        Json one = *of.front();
+        for (const char* const key : {"sender_ratio", "receiver_ratio"}) {
+          if (one.contains(key)) one[key] = mean_of(of, key);
+        }
+        for (const Json* const other : of) {
+          if (number_of(*other, "partners") > number_of(one, "partners")) {
+            one["partners"] = (*other)["partners"];
+          }
+        }
+        for (const std::string_view word : kFirstCounts) {
+          const auto count = std::ranges::count_if(
+              of, [&](const Json* other) { return text_of(*other, "verdict") == word; });
+          if (count == 0) continue;
+          one["verdict"] = word;
+          one["launches"] = count;
+          break;
+        }
+        return one;
+      });
+}
+
+/// The findings of all launches, the most frequent first; values as those of the pairs; and what
+/// could not be judged, and in how many launches if not in all.
+Json joined_verdict(std::span<const Document> launches, std::span<const PairMeasurement> pairs,
+                    std::size_t partly) {
   Json verdict;
+  std::size_t verdicts = 0;
   std::vector<std::pair<Json, std::size_t>> findings;  // and in how many launches
   std::map<std::string, std::size_t> known;            // their places
   std::vector<std::pair<std::string, std::size_t>> summaries;
-  std::set<std::string> not_judged;
+  std::map<std::string, std::size_t> not_judged;
+  std::map<std::string, std::size_t> judged;  // metrics and sizes
   for (const Document& one : launches) {
     const Json& own = object_of(json_of(one), "verdict");
     if (own.empty()) continue;
+    ++verdicts;
     if (verdict.is_null()) verdict = own;
+    if (!verdict.contains("not_rdma") && own.contains("not_rdma")) {
+      verdict["not_rdma"] = own["not_rdma"];
+    }
     const std::string summary = text_of(summary_of(one));
     auto told = std::ranges::find_if(summaries, [&](auto& a) { return a.first == summary; });
     if (told == summaries.end()) told = summaries.insert(told, {summary, 0});
@@ -99,19 +195,31 @@ Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
       ++count;
       if (flag_of(finding, "confirmed")) same["confirmed"] = true;
     }
-    for (const Json& why : not_judged_of(own)) not_judged.insert(any_text(why));
+    std::set<std::string> reasons;
+    for (const Json& why : not_judged_of(own)) reasons.insert(any_text(why));
+    for (const std::string& why : reasons) ++not_judged[why];
+    for (const auto& [slice, is_judged] : judged_slices(own)) judged[slice] += is_judged ? 1U : 0U;
   }
   if (verdict.is_null()) return verdict;
+  const auto in_launches = [&](std::size_t count) {
+    return fmt::format("in {} of {} launches", count, launches.size());
+  };
   verdict.erase("doubts");
-  verdict["not_judged"] = list_of_each(not_judged, [](const std::string& why) { return why; });
+  verdict["not_judged"] = list_of_each(not_judged, [&](const auto& reason) {
+    const auto& [why, count] = reason;
+    return count == verdicts ? why : fmt::format("{} ({})", why, in_launches(count));
+  });
+  for (const auto& [slice, count] : judged) {
+    if (count == 0 || count == verdicts) continue;
+    verdict["not_judged"].push_back(
+        fmt::format("{}: nodes were judged {} alone.",
+                    std::string(slice).replace(slice.find(' '), 1, " of "), in_launches(count)));
+  }
   if (partly > 0) {
     verdict["not_judged"].push_back(
         fmt::format("Measurements that have a value in some of the {} launches alone: {}.",
                     launches.size(), partly));
   }
-  const auto in_launches = [&](std::size_t count) {
-    return fmt::format("in {} of {} launches", count, launches.size());
-  };
   std::string summary;
   for (const auto& [one, count] : summaries) {
     summary += fmt::format("{}{} {}", summary.empty() ? "" : "; ", one, in_launches(count));
@@ -124,6 +232,17 @@ Json joined_verdict(std::span<const Document> launches, std::size_t partly) {
     finding["text"] = fmt::format("{} ({})", text_of(finding, "text"), in_launches(one.second));
     return finding;
   });
+  verdict["typical"] = joined_typical(launches, pairs);
+  const std::vector<Items> rails = alike_of(launches, "rails", {"metric", "size_bytes", "rail"});
+  verdict["rails"] = list_of_each(rails, [](const Items& of) {
+    Json one = *of.front();
+    one["ratio"] = mean_of(of, "ratio");
+    return one;
+  });
+  verdict["nodes"] = joined_nodes(launches);
+  verdict["node_differences"] =
+      list_of_each(alike_of(launches, "node_differences", {"rank", "check", "status"}),
+                   [](const Items& of) { return *of.front(); });
   for (const char* const key : {"leads", "withdrawn", "slow_pairs"}) verdict[key] = Json::array();
   return verdict;
 }
@@ -134,7 +253,7 @@ void join_fabrics(Document& over, std::span<const Document> launches) {
   json_of(over).erase("launch");
   std::size_t partly = 0;
   over.pairs = joined_pairs(launches, partly);
-  json_of(over)["verdict"] = joined_verdict(launches, partly);
+  json_of(over)["verdict"] = joined_verdict(launches, over.pairs, partly);
   for (const char* const key : {"lost", "expectations"}) {
     Json all = Json::array();
     for (const Document& one : launches) {

@@ -8,6 +8,7 @@
 
 #include "base/listed.h"
 #include "fabric_document.h"
+#include "launches.h"
 #include "rdmabench/measure/statistics.h"
 
 namespace rdmabench::inline v1::report {
@@ -217,9 +218,14 @@ Section every_node(const Document& document, const FabricNames& names) {
   const auto key = [](double rank, std::string_view metric, double size) {
     return fmt::format("{} {} {}", rank, metric, size);
   };
+  const auto launches = double(launches_of(json_of(document)));
   for (const Json& one : list_of(object_of(json_of(document), "verdict"), "nodes")) {
-    verdicts[key(number_of(one, "rank"), text_of(one, "metric"), number_of(one, "size_bytes"))] =
-        text_of(one, "verdict");
+    std::string& word =
+        verdicts[key(number_of(one, "rank"), text_of(one, "metric"), number_of(one, "size_bytes"))];
+    word = text_of(one, "verdict");
+    if (number_of(one, "launches") < launches) {
+      word += fmt::format(" ({} of {})", number_of(one, "launches"), launches);
+    }
   }
   Section section{"Each node's medians over its partners, the worst first; 100 % is typical"};
   section.columns = {{"node"},

@@ -1,7 +1,10 @@
 #include "rdmabench/results/result.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "../has_all.h"
 #include "report/launches.h"
@@ -177,7 +180,7 @@ TEST(Launches, OfACollectiveTellTheirRowsApartAndKeepALaterBisection) {
 }
 
 const std::string kFabricPlan =
-    R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},{"rank":1}],"plan":{})";
+    R"({"schema":"rdmabench-fabric/1","record":"plan","nodes":[{"rank":0},{"rank":1},{"rank":2}],"plan":{})";
 
 /// With one measurement: the members of it and of the verdict that differ.
 std::string fabric_launch(int number, const std::string& measured, const std::string& verdict) {
@@ -200,6 +203,62 @@ TEST(Launches, OfAFabricKeepThatAPairFailedInOne) {
   EXPECT_THAT(launches_text(over, 80), has_all("too few", "in some of the 2 launches alone: 1."));
 }
 
+/// What is typical in a launch, and what its three nodes are called. The first sends at `ratio`.
+std::string fabric_verdict(double typical, double noise, double ratio,
+                           std::array<const char*, 3> words, const std::string& more) {
+  const std::string slice = R"({"metric":"latency","size_bytes":8,)";
+  std::string nodes;
+  for (std::size_t rank = 0; rank < words.size(); ++rank) {
+    nodes += fmt::format(
+        R"({}{}"rank":{},"sender_ratio":{},"receiver_ratio":0,"partners":{},"verdict":"{}"}})",
+        rank > 0 ? "," : "", slice, rank, rank == 0 ? ratio : 1, typical > 1000 ? 3 : 2,
+        words.at(rank));
+  }
+  return fmt::format(R"("typical":[{}"value":{},"noise":{},"cells":9,"failed":9}}],)"
+                     R"("rails":[{}"rail":0,"ratio":{}}}],"nodes":[{}],{})",
+                     slice, typical, noise, slice, ratio, nodes, more);
+}
+
+TEST(Launches, OfAFabricHaveOneBasisForTypicalAndPairs) {
+  const std::string different = R"({"rank":1,"check":"gpu.count","status":"FAIL"})";
+  const Document over = over_launches(parse_documents(
+      fabric_launch(1, R"("value":1000,"error":null)",
+                    fabric_verdict(1000, 0.1, 1, {"ambiguous", "ambiguous", "ambiguous"},
+                                   R"("not_judged":["one rail","two groups"])")) +
+          fabric_launch(2, R"("value":4000,"error":null)",
+                        fabric_verdict(4000, 0, 4, {"good", "good", "not-enough-evidence"},
+                                       R"("not_judged":["one rail"],"node_differences":[)" +
+                                           different + R"(],"not_rdma":{"over":"tcp"})")) +
+          fabric_launch(3, R"("value":2000,"error":null)",
+                        fabric_verdict(
+                            2000, 0.7, 2, {"good", "slow", "not-enough-evidence"},
+                            R"("not_judged":["one rail"],"node_differences":[)" + different + "]")),
+      "x"));
+  const auto& verdict = json_of(over)["verdict"];
+  const auto& typical = verdict["typical"].at(0);
+  EXPECT_NEAR(over.pairs.at(0).value, 2000, 1e-6);
+  EXPECT_NEAR(typical["value"].get<double>(), 2000, 1e-6);
+  EXPECT_NEAR(typical["noise"].get<double>(), 0.5, 1e-9) << "of the launches that had one";
+  EXPECT_EQ(typical["cells"], 1);
+  EXPECT_EQ(typical["failed"], 0);
+  EXPECT_NEAR(verdict["rails"].at(0)["ratio"].get<double>(), 2, 1e-9);
+  const auto& nodes = verdict["nodes"];
+  ASSERT_EQ(nodes.size(), 3);
+  EXPECT_NEAR(nodes[0]["sender_ratio"].get<double>(), 2, 1e-9);
+  EXPECT_EQ(nodes[0]["receiver_ratio"], 0) << "it never was one";
+  EXPECT_EQ(nodes[0]["partners"], 3);
+  EXPECT_EQ(nodes[0]["verdict"], "good");
+  EXPECT_EQ(nodes[0]["launches"], 2);
+  EXPECT_EQ(nodes[1]["verdict"], "slow");
+  EXPECT_EQ(nodes[2]["verdict"], "not-enough-evidence");
+  EXPECT_EQ(verdict["not_judged"].dump(),
+            R"x(["one rail","two groups (in 1 of 3 launches)",)x"
+            R"("latency of 8: nodes were judged in 2 of 3 launches alone."])");
+  EXPECT_EQ(verdict["node_differences"].size(), 1);
+  EXPECT_EQ(verdict["not_rdma"]["over"], "tcp");
+  EXPECT_THAT(launches_text(over, 300), has_all("good (2 of 3)", "slow (1 of 3)", " 100 %"));
+}
+
 TEST(Launches, OfAFabricThatEndAlikeAreCountedTogether) {
   const std::string measured = R"("value":1000,"error":null)";
   const std::string findings = R"("findings":[{"part":"sender","a":0,"text":"slow"}],"nodes":[)";
@@ -219,7 +278,8 @@ TEST(Launches, OfAFabricKeepTheDoubtsOfEarlierFiles) {
       over_launches(parse_documents(fabric_launch(1, measured, R"("doubts":["one rail"])") +
                                         fabric_launch(2, measured, R"("not_judged":["too few"])"),
                                     "x"));
-  EXPECT_EQ(json_of(over)["verdict"]["not_judged"].dump(), R"(["one rail","too few"])");
+  EXPECT_EQ(json_of(over)["verdict"]["not_judged"].dump(),
+            R"x(["one rail (in 1 of 2 launches)","too few (in 1 of 2 launches)"])x");
   EXPECT_FALSE(json_of(over)["verdict"].contains("doubts"));
   EXPECT_THAT(launches_text(over, 300), has_all("one rail", "too few"));
 }
