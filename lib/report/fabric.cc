@@ -107,8 +107,8 @@ std::vector<Judgement> judge_fabric(const Document& document) {
     list.push_back(std::move(one));
   }
   for (const Json& why : not_judged_of(verdict)) {
-    list.push_back({"fabric", "the verdict", "not judged", Status::skip, any_text(why)});
-    list.back().alike = "not judged";
+    list.push_back({"fabric", "the verdict", std::string(kNotJudged), Status::skip, any_text(why)});
+    list.back().alike = kNotJudged;
   }
   for (const PairMeasurement& pair : document.pairs) {
     if (pair.error.empty()) continue;

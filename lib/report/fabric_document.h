@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -107,6 +108,9 @@ std::string not_rdma_of(const Document& fabric);
 std::string text_of(const FabricSummary& summary);
 /// Of one run.
 FabricSummary summary_of(const Document& fabric);
+
+/// The judgement of each part that a verdict could not judge: its text begins with the part.
+inline constexpr std::string_view kNotJudged = "not judged";
 
 /// What a verdict could not judge; earlier files call it "doubts".
 const Json& not_judged_of(const Json& verdict);

@@ -38,6 +38,8 @@ std::string body_of(const Judgement& one) {
   return text;
 }
 
+constexpr std::size_t kLongestPart = 60;  // "bandwidth of 1M", "One rail"
+
 using Counts = std::map<Status, unsigned long long>;
 
 void write(pugi::xml_node node, Counts& counts) {
@@ -58,7 +60,7 @@ class Suite {
     ++counts_[one.outcome];
     pugi::xml_node test = node_.append_child("testcase");
     set(test, "classname", one.group);
-    set(test, "name", one.subject.empty() ? one.id : fmt::format("{} [{}]", one.id, one.subject));
+    set(test, "name", own_name(one));
     test.append_attribute("time") = "0";
     switch (one.outcome) {
       case Status::fail:
@@ -86,8 +88,21 @@ class Suite {
   Counts& counts() { return counts_; }
 
  private:
+  /// No two of a class are the same: readers of JUnit keep one of each name.
+  std::string own_name(const Judgement& one) {
+    const std::string of = one.subject.empty() ? "" : fmt::format(" [{}]", one.subject);
+    std::string name = one.id + of;
+    if (one.id == kNotJudged) {  // several, each of a metric and size
+      const std::size_t part = one.text.find(": ");
+      if (part < kLongestPart) name = fmt::format("{}: {}{}", one.id, one.text.substr(0, part), of);
+    }
+    const std::size_t times = ++names_[one.group + '\n' + name];
+    return times == 1 ? name : fmt::format("{} ({})", name, times);
+  }
+
   pugi::xml_node node_;
   Counts counts_;
+  std::map<std::string, std::size_t> names_{};
 };
 
 void add_property(pugi::xml_node suite, const char* name, std::string_view value) {

@@ -177,6 +177,24 @@ TEST(Writers, AFindingOfSeveralLaunchesCountsOnce) {
   EXPECT_EQ(times(to_markdown(first), "**1 fail**"), 2);
 }
 
+TEST(Writers, NoTwoCasesOfJunitHaveOneName) {
+  const pugi::xml_document xml = junit(small_fabric(
+      R"({"record":"verdict","findings":[],"not_judged":["bandwidth of 1M: too few.","bandwidth of 1M: too many.","One rail: what.","Nobody."]})"));
+  std::set<std::string> names;
+  std::size_t cases = 0;
+  for (const pugi::xpath_node& one : xml.select_nodes("//testcase[@classname='fabric']")) {
+    names.insert(one.node().attribute("name").value());
+    ++cases;
+  }
+  EXPECT_EQ(names.size(), cases);
+  for (const char* const name :
+       {"not judged: bandwidth of 1M [the verdict]",
+        "not judged: bandwidth of 1M [the verdict] (2)", "not judged: One rail [the verdict]",
+        "not judged [the verdict]"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
 TEST(Writers, AFabricThatLacksFieldsReadsAsItIs) {
   const std::string text = to_markdown(small_fabric(
       R"({"record":"lost","round":1,"reason":"gone"}
