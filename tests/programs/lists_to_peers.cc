@@ -92,11 +92,11 @@ void send_to_all(std::span<control::Channel> channels, const transport::Endpoint
     return;
   }
   run::with_connected(channels[lists.size()], request, backend, [&]<class T>(T& endpoint) {
-    lists.emplace_back([&endpoint, peer = lists.size()] {
-      if constexpr (T::template supports<WriteImm>) return send_list(endpoint, peer);
-      throw Error(Fault::unavailable, "this back end has no write-imm");
-    });
-    send_to_all(channels, request, backend, lists);
+    if constexpr (T::template supports<WriteImm>) {
+      lists.emplace_back([&endpoint, peer = lists.size()] { send_list(endpoint, peer); });
+      return send_to_all(channels, request, backend, lists);
+    }
+    throw Error(Fault::unavailable, "this back end has no write-imm");
   });
 }
 
