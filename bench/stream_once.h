@@ -74,8 +74,8 @@ void confirm_early(Endpoint& target) {
 }
 
 template <class Endpoint>
-[[nodiscard]] int stream(const transport::EndpointRequest& request, const transport::Choice& choice, char** argv,
-           OperationCode operation) {
+[[nodiscard]] int stream(const transport::EndpointRequest& request, const transport::Choice& choice,
+                         char** argv, OperationCode operation) {
   Endpoint initiator(request, choice.client);
   Endpoint target(request, choice.server);
   initiator.connect(target.address());
@@ -93,7 +93,8 @@ template <class Endpoint>
   if (!run(initiator, key, plan)) return 1;
   key.side = workload::Side::target;
   const bool is_good = run(target, key, plan);
-  std::_Exit(is_good ? 0 : 1);  // an endpoint that closes may wait for the other, which nobody polls
+  std::_Exit(is_good ? 0
+                     : 1);  // an endpoint that closes may wait for the other, which nobody polls
 }
 
 /// `open`: stream() of the back end, for a request.

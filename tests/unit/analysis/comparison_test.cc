@@ -152,9 +152,9 @@ TEST(Compare, ADeclaredFactorDoesNotConfound) {
     report.resolved.transport = "rdm";
     report.resolved.details = {{"protocol", std::string("FI_PROTO_EFA")}};
   });
-  EXPECT_THAT(compare(a, b, {}).families[0].confounds,
-              ElementsAre("resolved.backend", "resolved.device", "resolved.provider",
-                          "resolved.transport"))
+  EXPECT_THAT(
+      compare(a, b, {}).families[0].confounds,
+      ElementsAre("resolved.backend", "resolved.device", "resolved.provider", "resolved.transport"))
       << "and not the details that one back end alone has";
   EXPECT_TRUE(compare(a, b, {.factors = Factors({"device"})}).confounded());
   EXPECT_FALSE(compare(a, b, {.factors = Factors({"backend"})}).confounded());
