@@ -133,6 +133,11 @@ Context open_context(const EndpointRequest& request) {
   // Off by default, and then shared memory is of no use where a dead peer must end a wait.
   set(*settings, "MM_ERROR_HANDLING", "y");
   set(*settings, "KEEPALIVE_INTERVAL", keepalive(request));
+  // The second version of its protocols, usual in newer releases, never completes an atomic over
+  // sockets or shared memory (1.18.1).
+  if (request.operations.any(is_atomic) && std::getenv("UCX_PROTO_ENABLE") == nullptr) {
+    set(*settings, "PROTO_ENABLE", "n");
+  }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED |
                       UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
